@@ -1,0 +1,1 @@
+//! Wire formats: glance, splice, framing, errors, stream reading.

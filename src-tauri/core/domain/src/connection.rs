@@ -1,0 +1,56 @@
+//! One account at a provider, as a person manages it (gateway specification, 4.4).
+//!
+//! Health is not here: it is the Engine's. Credentials are not here: the store hands them out separately, sealed at
+//! rest and never part of a reply.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ConnectionId, ProviderId, Timestamp};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuthType {
+    Oauth,
+    Apikey,
+    None,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    pub id: ConnectionId,
+    pub provider: ProviderId,
+    /// Unique within the provider.
+    pub name: String,
+    pub auth_type: AuthType,
+    /// 1 is asked first.
+    pub priority: u32,
+    pub is_active: bool,
+    pub default_model: Option<String>,
+    /// Last four characters of the credential, for recognition.
+    pub credential_tail: Option<String>,
+    pub max_concurrent: Option<u32>,
+    pub excluded_models: Vec<String>,
+    pub proxy_url: Option<String>,
+    pub tags: Vec<String>,
+    pub specific: ProviderSpecific,
+    /// Keys of `providerSpecificData` that belong to later capabilities: kept, not interpreted.
+    pub extra: serde_json::Map<String, serde_json::Value>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// The interpreted part of `providerSpecificData`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProviderSpecific {
+    /// Replaces the provider's base URL up to and with its version segment (decision 34).
+    pub base_url: Option<String>,
+    pub allow_private_network: bool,
+}
+
+impl Connection {
+    /// Whether a credential is stored.
+    pub fn has_credential(&self) -> bool {
+        self.credential_tail.is_some()
+    }
+}

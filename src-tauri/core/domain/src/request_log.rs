@@ -1,0 +1,99 @@
+//! The story of one request, as the Requests screen tells it (gateway specification, 5.6 and 6.4).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ClientKeyId, ConnectionId, Dialect, Exclusion, Millis, ProviderId, RequestId, Timestamp, Usage,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestOutcome {
+    Success,
+    Failure,
+    /// The client left.
+    Aborted,
+}
+
+/// One finished request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestRecord {
+    pub id: RequestId,
+    /// When it arrived.
+    pub at: Timestamp,
+    pub method: String,
+    /// Normalised path without query.
+    pub path: String,
+    pub source: Dialect,
+    /// The dialect the upstream spoke; absent when nobody was asked.
+    pub target: Option<Dialect>,
+    /// What the client was answered; 499 when it had gone.
+    pub status: u16,
+    pub outcome: RequestOutcome,
+    pub stream: bool,
+    pub requested_model: String,
+    pub provider: Option<ProviderId>,
+    pub model: Option<String>,
+    pub connection: Option<ConnectionId>,
+    pub connection_name: Option<String>,
+    pub key: Option<ClientKeyId>,
+    pub key_name: Option<String>,
+    /// Program that asked, from its User-Agent: `claude-cli`, `codex`, …
+    pub agent: Option<String>,
+    pub duration: Millis,
+    /// To the first text, tool call or reasoning.
+    pub time_to_first_token: Option<Millis>,
+    pub usage: Usage,
+    pub error_code: Option<String>,
+    /// One line, redacted.
+    pub error_summary: Option<String>,
+    pub session_tag: Option<String>,
+    pub trace: Trace,
+}
+
+/// How the answer came about: plan, attempts, what was left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Trace {
+    /// Which rule of gateway specification 1.4 resolved the name.
+    pub rule: Option<u8>,
+    pub attempts: Vec<AttemptRecord>,
+    pub exclusions: Vec<ExclusionRecord>,
+    /// Short codes of what was changed on the way.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptRecord {
+    /// 1 for the first.
+    pub n: u32,
+    pub provider: ProviderId,
+    pub model: String,
+    pub connection: ConnectionId,
+    pub connection_name: String,
+    pub started_at: Timestamp,
+    pub queued: Millis,
+    /// To the response head.
+    pub connect: Option<Millis>,
+    pub first_token: Option<Millis>,
+    pub duration: Millis,
+    pub status: Option<u16>,
+    /// `success`, or the kind of failure.
+    pub kind: String,
+    /// What was done next: `answer`, `next_connection`, `stop`.
+    pub decision: String,
+    /// One line, redacted.
+    pub message: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExclusionRecord {
+    pub provider: ProviderId,
+    pub model: String,
+    pub connection: Option<ConnectionId>,
+    pub connection_name: Option<String>,
+    pub exclusion: Exclusion,
+}

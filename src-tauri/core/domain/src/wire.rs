@@ -1,0 +1,82 @@
+//! Names that outsiders depend on, spelt here and nowhere else.
+
+/// Request and response headers (gateway specification, 1.6 and 1.7).
+pub mod header {
+    pub const VERSION: &str = "x-omniroute-version";
+    pub const REQUEST_ID: &str = "x-omniroute-request-id";
+    pub const X_REQUEST_ID: &str = "x-request-id";
+    pub const DECISION: &str = "x-omniroute-decision";
+    pub const PROVIDER: &str = "x-omniroute-provider";
+    pub const MODEL: &str = "x-omniroute-model";
+    pub const CONNECTION: &str = "x-omniroute-selected-connection-id";
+    pub const LATENCY_MS: &str = "x-omniroute-latency-ms";
+    pub const TOKENS_IN: &str = "x-omniroute-tokens-in";
+    pub const TOKENS_OUT: &str = "x-omniroute-tokens-out";
+    pub const FALLBACK_ATTEMPTS: &str = "x-omniroute-fallback-attempts";
+    pub const WARNINGS: &str = "x-omniroute-warnings";
+    pub const SESSION_ID: &str = "x-omniroute-session-id";
+    pub const SHOULD_RETRY: &str = "x-should-retry";
+    /// Headers with this prefix never enter from outside.
+    pub const OWN_PREFIX: &str = "x-omniroute-";
+}
+
+/// Error codes made by this gateway (gateway specification, 1.8).
+pub mod code {
+    pub const ALL_ACCOUNTS_INACTIVE: &str = "ALL_ACCOUNTS_INACTIVE";
+    pub const ALL_TARGETS_SKIPPED: &str = "ALL_TARGETS_SKIPPED";
+    pub const BAD_GATEWAY: &str = "bad_gateway";
+    pub const BAD_REQUEST: &str = "bad_request";
+    pub const DIALECT_NOT_SUPPORTED: &str = "dialect_not_supported";
+    pub const FORBIDDEN_HOST: &str = "forbidden_host";
+    pub const FORBIDDEN_ORIGIN: &str = "forbidden_origin";
+    pub const GATEWAY_TIMEOUT: &str = "gateway_timeout";
+    pub const INVALID_API_KEY: &str = "invalid_api_key";
+    pub const INTERNAL: &str = "internal_server_error";
+    pub const METHOD_NOT_ALLOWED: &str = "method_not_allowed";
+    pub const MODEL_NOT_FOUND: &str = "model_not_found";
+    pub const NO_EXECUTABLE_TARGETS: &str = "no_executable_targets";
+    pub const PERMISSION_DENIED: &str = "permission_denied";
+    pub const RATE_LIMITED: &str = "rate_limit_exceeded";
+    pub const REQUEST_TOO_LARGE: &str = "request_too_large";
+    pub const SERVICE_UNAVAILABLE: &str = "service_unavailable";
+    pub const UNKNOWN_ENDPOINT: &str = "unknown_endpoint";
+    pub const UNSUPPORTED_MEDIA_TYPE: &str = "unsupported_media_type";
+    pub const UPSTREAM_AUTH_FAILED: &str = "upstream_auth_failed";
+}
+
+/// Why a candidate is left out (gateway specification, 3.7).
+pub mod reason {
+    pub const CONCURRENCY_CAP: &str = "concurrency_cap";
+    pub const CREDENTIAL_GATE: &str = "credential_gate";
+    pub const DIALECT_MISMATCH: &str = "dialect_mismatch";
+    pub const EXCLUDED_MODEL: &str = "excluded_model";
+    pub const KEY_ALLOW_LIST: &str = "key_allow_list";
+    pub const REQUEST_EXHAUSTION: &str = "request_exhaustion";
+    pub const SWITCHED_OFF: &str = "switched_off";
+}
+
+/// Environment variables.
+pub mod env {
+    pub const DATA_DIR: &str = "OMNIROUTE_DATA_DIR";
+    pub const MANAGEMENT_TOKEN: &str = "OMNIROUTE_MANAGEMENT_TOKEN";
+    pub const URL: &str = "OMNIROUTE_URL";
+    pub const SECRET_STORE: &str = "OMNIROUTE_SECRET_STORE";
+    pub const LOG: &str = "OMNIROUTE_LOG";
+}
+
+/// Files of the data folder (decisions 24 and 26).
+pub mod file {
+    pub const DATABASE: &str = "omniroute.sqlite";
+    pub const MANAGEMENT_TOKEN: &str = "management-token";
+    pub const GATEWAY: &str = "gateway.json";
+    pub const DATA_KEY: &str = "data.key";
+    pub const LOCK: &str = "omniroute.lock";
+}
+
+/// Beginning of every key an agent presents.
+pub const CLIENT_KEY_PREFIX: &str = "sk-omni-";
+/// Beginning of the management token.
+pub const MANAGEMENT_TOKEN_PREFIX: &str = "omt_";
+/// Bundle identifier, also the name of the data folder.
+pub const BUNDLE_ID: &str = "app.omniroute.desktop";
+pub const DEFAULT_PORT: u16 = 20128;

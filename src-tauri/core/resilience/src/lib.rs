@@ -1,0 +1,1 @@
+//! Health of providers, connections and models, composed by the Engine.

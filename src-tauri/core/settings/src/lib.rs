@@ -1,0 +1,1 @@
+//! The whole settings tree: layers, bounds, patches.

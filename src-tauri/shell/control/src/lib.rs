@@ -1,0 +1,1 @@
+//! Every management operation once, and its REST adapter.

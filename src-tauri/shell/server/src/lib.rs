@@ -1,0 +1,1 @@
+//! Composition root: configuration and clock in, running gateway out.

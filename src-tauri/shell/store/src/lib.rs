@@ -1,0 +1,1 @@
+//! SQLite, and the only SQL.

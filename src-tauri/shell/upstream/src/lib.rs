@@ -1,0 +1,1 @@
+//! Outgoing HTTP: transport, headers, address rules, discovery.

@@ -1,0 +1,1 @@
+//! A scripted provider: a real HTTP server in four dialects.

@@ -1,0 +1,1 @@
+//! Acceptance: drives the headless server as a client would.
