@@ -29,6 +29,7 @@ mod relay;
 mod resolve;
 mod response_headers;
 mod routes;
+mod send;
 mod throttle;
 mod translate;
 mod usage_estimate;

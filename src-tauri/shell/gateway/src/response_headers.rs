@@ -1,7 +1,13 @@
 //! Headers of a reply, built from nothing: what of the upstream's is passed on is named here.
 
+use domain::Usage;
 use domain::wire::header;
 use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::plan::Step;
+use crate::record::Recorder;
 
 /// Upstream headers that clients act on: limits they pace themselves by, ids they quote to the vendor.
 const PASSED_ON: [&str; 4] = ["content-type", "request-id", "retry-after", "openai-processing-ms"];
@@ -33,6 +39,46 @@ pub(crate) fn identify(headers: &mut HeaderMap, version: &'static str, request_i
     if let Some(id) = printable(request_id) {
         headers.insert(HeaderName::from_static(header::REQUEST_ID), id.clone());
         headers.insert(HeaderName::from_static(header::X_REQUEST_ID), id);
+    }
+}
+
+/// Which target served (gateway specification, 1.7; decision 6).
+pub(crate) fn served(
+    headers: &mut HeaderMap,
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    recorder: &Recorder,
+) {
+    let latency = gateway.now().since(request.arrived).as_millis();
+    let catalog = gateway.catalog();
+    let provider = catalog.get(&step.candidate.provider).map_or(step.candidate.provider.as_str(), |p| p.alias.as_str());
+    set(headers, header::DECISION, &format!("strategy=single; provider={provider}; latency_ms={latency}"));
+    set(headers, header::PROVIDER, step.candidate.provider.as_str());
+    set(headers, header::MODEL, &step.candidate.model);
+    set(headers, header::CONNECTION, step.candidate.connection.as_str());
+    set(headers, header::LATENCY_MS, &latency.to_string());
+    if !recorder.journey.attempts.is_empty() {
+        set(headers, header::FALLBACK_ATTEMPTS, &recorder.journey.attempts.len().to_string());
+    }
+    if !recorder.journey.warnings.is_empty() {
+        set(headers, header::WARNINGS, &recorder.journey.warnings.join(","));
+    }
+    if let Some(tag) = request.session_tag() {
+        set(headers, header::SESSION_ID, &tag);
+    }
+}
+
+/// What the answer consumed: known only for whole bodies.
+pub(crate) fn counted(headers: &mut HeaderMap, usage: &Usage) {
+    if usage.estimated {
+        return;
+    }
+    if let Some(input) = usage.input() {
+        set(headers, header::TOKENS_IN, &input.to_string());
+    }
+    if let Some(output) = usage.output {
+        set(headers, header::TOKENS_OUT, &output.to_string());
     }
 }
 
