@@ -46,7 +46,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use field_type::{FieldType, Kind};
 pub use slot::{Part, Shape, Slot, ValueSlot};
@@ -109,6 +109,8 @@ pub struct Conflict {
 pub struct Absorbed {
     /// Paths of the values that took effect, clamped ones included.
     pub taken: Vec<String>,
+    /// Paths the section does not have, as a newer version of the program may have left them.
+    pub unknown: Vec<String>,
     pub warnings: Vec<FieldError>,
 }
 
@@ -139,7 +141,7 @@ pub trait Section {
     }
 
     /// Reads a partial tree strictly: an unknown name, a wrong type or a value out of range is an error and leaves that
-    /// field alone. `null` means "not said".
+    /// field alone. `null` for a plain field means "not said".
     fn apply(&mut self, tree: &Value) -> Vec<FieldError>
     where
         Self: Sized,
@@ -168,6 +170,17 @@ pub trait Section {
         let mut warnings = Vec::new();
         let tree = walk::environment(&mut self.clone(), variables, "", &mut warnings);
         (Value::Object(tree), warnings)
+    }
+
+    /// Writes a patch that [`Section::apply`] accepted into a stored document and returns the paths it named. `null`
+    /// removes a field; what this section does not know stays as it is.
+    fn merge(&self, stored: &mut Map<String, Value>, patch: &Value) -> Vec<String>
+    where
+        Self: Sized + Clone,
+    {
+        let mut paths = Vec::new();
+        walk::merge(&mut self.clone(), stored, patch, "", &mut paths);
+        paths
     }
 
     /// Moves every value into its bounds.
@@ -351,16 +364,17 @@ mod tests {
         for (tree, expected) in [
             (json!({ "port": 0 }), "port: expected a whole number from 1 to 65535"),
             (json!({ "port": "80" }), "port: expected a whole number from 1 to 65535"),
-            (json!({ "codes": [200] }), "codes: expected a list from 400 to 599"),
+            (json!({ "codes": [200] }), "codes: expected a list of values from 400 to 599"),
             (json!({ "cap": 11 }), "cap: expected a whole number from 1 to 10"),
             (json!({ "strategy": "random" }), "strategy: expected one of priority roundRobin"),
             (json!({ "shares": { "a": "x" } }), "shares: expected an object with a valid value for each name"),
             (json!({ "local": { "resetTimeout": 1 } }), "local.resetTimeout: unknown setting"),
             (json!({ "local": 3 }), "local: expected an object"),
+            (json!({ "local": null }), "local: expected an object"),
         ] {
             assert_eq!(errors(tree), [expected]);
         }
-        assert_eq!(errors(json!({ "port": null, "local": null, "cap": 10, "codes": [], "share": 1 })), [""; 0]);
+        assert_eq!(errors(json!({ "port": null, "cap": 10, "codes": [], "share": 1 })), [""; 0]);
     }
 
     #[test]
@@ -371,9 +385,23 @@ mod tests {
         }));
         assert_eq!((config.port, config.share, config.local.open_after), (65_535, 0.0, 9));
         assert_eq!((config.name.as_str(), config.codes), ("x", vec![400]));
+        assert_eq!(outcome.unknown, ["future"]);
         assert_eq!(outcome.taken, ["codes", "local.failureThreshold", "port", "share"]);
         let named: Vec<_> = outcome.warnings.iter().map(|warning| warning.field.as_str()).collect();
         assert_eq!(named, ["codes", "local.failureThreshold", "name", "port", "share"]);
+    }
+
+    #[test]
+    fn merging_replaces_plain_fields_removes_nulls_and_keeps_the_unknown() {
+        let stored = json!({ "port": 1, "shares": { "a": 1.0 }, "later": 7, "local": { "later": 8 } });
+        let mut stored = stored.as_object().cloned().expect("an object");
+        let patch = json!({ "port": null, "shares": { "b": 2.0 }, "local": { "failureThreshold": 5 } });
+        let paths = Config::default().merge(&mut stored, &patch);
+        assert_eq!(paths, ["local.failureThreshold", "port", "shares"]);
+        assert_eq!(
+            Value::Object(stored),
+            json!({ "shares": { "b": 2.0 }, "later": 7, "local": { "later": 8, "failureThreshold": 5 } })
+        );
     }
 
     #[test]

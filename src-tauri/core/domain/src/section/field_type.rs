@@ -192,7 +192,7 @@ impl<T: FieldType<Item = T> + PartialOrd + Clone> FieldType for Vec<T> {
     type Item = T;
     const KIND: Kind = Kind::List;
     const UNIT: Option<&'static str> = T::UNIT;
-    const EXPECTED: &'static str = "a list";
+    const EXPECTED: &'static str = "a list of values";
     const CHOICES: &'static [&'static str] = T::CHOICES;
 
     fn from_json(value: &Value) -> Option<Self> {

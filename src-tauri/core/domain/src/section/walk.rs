@@ -34,46 +34,73 @@ pub(super) fn describe(section: &mut dyn Section, path: &str, prefix: &str, rows
 }
 
 pub(super) fn apply(section: &mut dyn Section, tree: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let mut unknown = Vec::new();
-    pair(
-        section,
-        tree,
-        path,
-        |member, value, path| match member.slot {
-            _ if value.is_null() => {}
-            Slot::Section(inner) => apply(inner, value, &path, errors),
-            Slot::Value(mut slot) => {
-                if let Err(message) = slot.set(value) {
-                    errors.push(FieldError::new(path, message));
-                }
+    let Value::Object(entries) = tree else {
+        errors.push(not_an_object(path));
+        return;
+    };
+    for (path, value, member) in pair(section, entries, path) {
+        match member.map(|member| member.slot) {
+            None => errors.push(FieldError::new(path, "unknown setting")),
+            Some(Slot::Section(inner)) => apply(inner, value, &path, errors),
+            Some(Slot::Value(_)) if value.is_null() => {}
+            Some(Slot::Value(mut slot)) => {
+                errors.extend(slot.set(value).err().map(|message| FieldError::new(path, message)));
             }
-        },
-        |error| unknown.push(error),
-    );
-    errors.append(&mut unknown);
+        }
+    }
 }
 
 pub(super) fn absorb(section: &mut dyn Section, tree: &Value, path: &str, outcome: &mut Absorbed) {
-    let not_an_object = !tree.is_object();
-    pair(
-        section,
-        tree,
-        path,
-        |member, value, path| match member.slot {
-            _ if value.is_null() => {}
-            Slot::Section(inner) => absorb(inner, value, &path, outcome),
-            Slot::Value(mut slot) => match slot.absorb(value) {
+    let Value::Object(entries) = tree else {
+        outcome.warnings.push(not_an_object(path));
+        return;
+    };
+    for (path, value, member) in pair(section, entries, path) {
+        match member.map(|member| member.slot) {
+            None => outcome.unknown.push(path),
+            Some(Slot::Section(inner)) => absorb(inner, value, &path, outcome),
+            Some(Slot::Value(_)) if value.is_null() => {}
+            Some(Slot::Value(mut slot)) => match slot.absorb(value) {
                 Ok(adjusted) => {
                     outcome.warnings.extend(adjusted.map(|message| FieldError::new(&path, message)));
                     outcome.taken.push(path);
                 }
                 Err(message) => outcome.warnings.push(FieldError::new(path, format!("{message}; ignored"))),
             },
-        },
-        |_| {},
-    );
-    if not_an_object {
-        outcome.warnings.push(FieldError::new(path, "expected an object; ignored"));
+        }
+    }
+}
+
+pub(super) fn merge(
+    section: &mut dyn Section,
+    stored: &mut Map<String, Value>,
+    patch: &Value,
+    path: &str,
+    paths: &mut Vec<String>,
+) {
+    let Value::Object(entries) = patch else { return };
+    for (name, value) in entries {
+        let path = join(path, name);
+        let member = section.members().into_iter().find(|member| member.name == *name);
+        match member.map(|member| member.slot) {
+            None => {}
+            Some(Slot::Section(inner)) => {
+                let mut document = match stored.remove(name) {
+                    Some(Value::Object(document)) => document,
+                    _ => Map::new(),
+                };
+                merge(inner, &mut document, value, &path, paths);
+                stored.insert(name.clone(), Value::Object(document));
+            }
+            Some(Slot::Value(_)) => {
+                if value.is_null() {
+                    stored.remove(name);
+                } else {
+                    stored.insert(name.clone(), value.clone());
+                }
+                paths.push(path);
+            }
+        }
     }
 }
 
@@ -132,27 +159,19 @@ pub(super) fn reconcile(section: &mut dyn Section, path: &str, conflicts: &mut V
     }));
 }
 
-/// Walks a tree beside a section; names the section does not have go to `unknown`.
-fn pair(
-    section: &mut dyn Section,
-    tree: &Value,
+/// The entries of an object, each with its path and with the member of that name.
+fn pair<'s, 't>(
+    section: &'s mut dyn Section,
+    entries: &'t Map<String, Value>,
     path: &str,
-    mut known: impl FnMut(Member<'_>, &Value, String),
-    mut unknown: impl FnMut(FieldError),
-) {
-    let Value::Object(entries) = tree else {
-        unknown(FieldError::new(path, "expected an object"));
-        return;
-    };
-    let mut members: BTreeMap<String, Member<'_>> =
+) -> Vec<(String, &'t Value, Option<Member<'s>>)> {
+    let mut members: BTreeMap<String, Member<'s>> =
         section.members().into_iter().map(|member| (member.name.clone(), member)).collect();
-    for (name, value) in entries {
-        let path = join(path, name);
-        match members.remove(name) {
-            Some(member) => known(member, value, path),
-            None => unknown(FieldError::new(path, "unknown setting")),
-        }
-    }
+    entries.iter().map(|(name, value)| (join(path, name), value, members.remove(name))).collect()
+}
+
+fn not_an_object(path: &str) -> FieldError {
+    FieldError::new(if path.is_empty() { "body" } else { path }, "expected an object")
 }
 
 /// The unit a name ends with, for numbers whose type carries none.
