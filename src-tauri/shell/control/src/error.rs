@@ -25,6 +25,31 @@ pub enum ControlError {
     InternalError { message: String },
 }
 
+impl From<store::Error> for ControlError {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::NotFound { what, id } => ControlError::not_found(what, &id),
+            store::Error::Duplicate { .. } | store::Error::Stale { .. } | store::Error::InUse { .. } => {
+                ControlError::conflict(error.to_string())
+            }
+            store::Error::OrderIncomplete { .. } => ControlError::invalid("connectionIds", error.to_string()),
+            other => ControlError::internal(&other),
+        }
+    }
+}
+
+impl From<gateway::Error> for ControlError {
+    fn from(error: gateway::Error) -> Self {
+        match error {
+            gateway::Error::Store(error) => error.into(),
+            gateway::Error::Settings(fields) => {
+                let problem = |wrong: settings::FieldError| FieldProblem { field: wrong.field, message: wrong.message };
+                ControlError::invalid_fields(fields.into_iter().map(problem).collect())
+            }
+        }
+    }
+}
+
 /// What is wrong with one member of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
 pub struct FieldProblem {

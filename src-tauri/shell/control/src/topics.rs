@@ -25,6 +25,8 @@ pub struct Operation {
     pub topics: &'static [Topic],
     /// Whether it needs no management token (decision 22).
     pub open: bool,
+    /// HTTP status of success: 201 for what creates, else 200.
+    pub status: u16,
     /// One line for the API document.
     pub summary: &'static str,
 }
@@ -79,7 +81,7 @@ pub const READS: &[Operation] = &[
 
 /// Changes, and the topics each invalidates.
 pub const CHANGES: &[Operation] = &[
-    change("connection_create", Method::Post, "/api/providers", &[Connections], "Add a connection"),
+    create("connection_create", "/api/providers", &[Connections], "Add a connection"),
     change("connection_update", Method::Patch, "/api/providers/{id}", &[Connections, Cooldowns], "Change a connection"),
     change(
         "connection_delete",
@@ -118,11 +120,11 @@ pub const CHANGES: &[Operation] = &[
         &[Connections],
         "Set the order of a provider's connections",
     ),
-    change("node_create", Method::Post, "/api/provider-nodes", &[Connections], "Add a custom provider"),
+    create("node_create", "/api/provider-nodes", &[Connections], "Add a custom provider"),
     change("node_update", Method::Patch, "/api/provider-nodes/{id}", &[Connections], "Change a custom provider"),
     change("node_delete", Method::Delete, "/api/provider-nodes/{id}", &[Connections], "Remove a custom provider"),
     change("node_test", Method::Post, "/api/provider-nodes/{id}/test", &[], "Ask a custom provider for its models"),
-    change("key_create", Method::Post, "/api/keys", &[Keys], "Make a client key, shown once"),
+    create("key_create", "/api/keys", &[Keys], "Make a client key, shown once"),
     change("key_update", Method::Patch, "/api/keys/{id}", &[Keys], "Change a client key"),
     change(
         "key_rotate",
@@ -132,7 +134,7 @@ pub const CHANGES: &[Operation] = &[
         "Replace a client key; the old one stops at once",
     ),
     change("key_delete", Method::Delete, "/api/keys/{id}", &[Keys], "Revoke a client key"),
-    change("alias_create", Method::Post, "/api/models/aliases", &[Combos], "Name a model"),
+    create("alias_create", "/api/models/aliases", &[Combos], "Name a model"),
     change("alias_update", Method::Patch, "/api/models/aliases/{id}", &[Combos], "Change a name"),
     change("alias_delete", Method::Delete, "/api/models/aliases/{id}", &[Combos], "Remove a name"),
     change("requests_delete", Method::Delete, "/api/requests", &[Requests, Usage], "Delete from the request log"),
@@ -157,11 +159,11 @@ pub fn operation(name: &str) -> Option<&'static Operation> {
 }
 
 const fn read(name: &'static str, path: &'static str, topics: &'static [Topic], summary: &'static str) -> Operation {
-    Operation { name, method: Method::Get, path, kind: Kind::Read, topics, open: false, summary }
+    Operation { name, method: Method::Get, path, kind: Kind::Read, topics, open: false, status: 200, summary }
 }
 
 const fn open(name: &'static str, path: &'static str, topics: &'static [Topic], summary: &'static str) -> Operation {
-    Operation { name, method: Method::Get, path, kind: Kind::Read, topics, open: true, summary }
+    Operation { name, method: Method::Get, path, kind: Kind::Read, topics, open: true, status: 200, summary }
 }
 
 const fn change(
@@ -171,7 +173,16 @@ const fn change(
     topics: &'static [Topic],
     summary: &'static str,
 ) -> Operation {
-    Operation { name, method, path, kind: Kind::Change, topics, open: false, summary }
+    Operation { name, method, path, kind: Kind::Change, topics, open: false, status: 200, summary }
+}
+
+const fn create(
+    name: &'static str,
+    path: &'static str,
+    topics: &'static [Topic],
+    summary: &'static str,
+) -> Operation {
+    Operation { status: 201, ..change(name, Method::Post, path, topics, summary) }
 }
 
 #[cfg(test)]

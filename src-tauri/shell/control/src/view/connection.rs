@@ -128,6 +128,26 @@ pub struct ConnectionDraft {
     pub provider_specific_data: BTreeMap<String, Value>,
 }
 
+impl ConnectionDraft {
+    /// A draft that states nothing but what it must.
+    pub fn of(provider: &str, name: &str) -> Self {
+        ConnectionDraft {
+            provider: provider.to_owned(),
+            name: name.to_owned(),
+            api_key: None,
+            auth_type: None,
+            priority: None,
+            is_active: None,
+            default_model: None,
+            max_concurrent: None,
+            excluded_models: Vec::new(),
+            proxy_url: None,
+            tags: Vec::new(),
+            provider_specific_data: BTreeMap::new(),
+        }
+    }
+}
+
 /// A change to an account: absent members stay, `null` unsets, `providerSpecificData` is merged key by key.
 #[derive(Clone, Debug, Default, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -49,3 +49,32 @@ pub struct EventsQuery {
     #[specta(optional)]
     pub topics: Option<String>,
 }
+
+impl From<gateway::Topic> for Topic {
+    fn from(topic: gateway::Topic) -> Self {
+        match topic {
+            gateway::Topic::Connections => Topic::Connections,
+            gateway::Topic::Cooldowns => Topic::Cooldowns,
+            gateway::Topic::Breakers => Topic::Breakers,
+            gateway::Topic::Lockouts => Topic::Lockouts,
+            gateway::Topic::Settings => Topic::Settings,
+            gateway::Topic::Requests => Topic::Requests,
+            gateway::Topic::Usage => Topic::Usage,
+            gateway::Topic::Quota => Topic::Quota,
+            gateway::Topic::Combos => Topic::Combos,
+            gateway::Topic::Keys => Topic::Keys,
+            gateway::Topic::Sessions => Topic::Sessions,
+        }
+    }
+}
+
+impl From<gateway::Live> for Live {
+    fn from(live: gateway::Live) -> Self {
+        Live {
+            in_flight: live.in_flight,
+            queued: live.queued,
+            tokens_per_second: live.tokens_per_second,
+            requests_per_minute: live.requests_per_minute,
+        }
+    }
+}

@@ -40,7 +40,7 @@ pub use request::{
     RequestAttempt, RequestDetail, RequestExclusion, RequestFilter, RequestOutcome, RequestRow, RequestTrace, Requests,
     RequestsDeleted, RequestsDeletion,
 };
-pub use settings::{SettingField, SettingFields, SettingSource, SettingsTree};
+pub use settings::{SettingField, SettingFields, SettingSource, SettingsPatch, SettingsTree};
 pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};
 pub use words::{Done, Instant, Secret};
 pub use words_of_domain::{AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, Scope};

@@ -17,6 +17,11 @@ pub struct SettingsTree {
     pub sections: BTreeMap<String, Value>,
 }
 
+/// Any part of the tree; `null` unsets. Checked by the settings' own bounds, which name what they refuse.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(transparent)]
+pub struct SettingsPatch(pub BTreeMap<String, Value>);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingSource {
@@ -35,15 +40,19 @@ pub struct SettingFields {
 pub struct SettingField {
     /// `gateway.port`.
     pub path: String,
-    /// `bool`, `integer`, `text`, `list`, …
+    /// `boolean`, `integer`, `duration`, `text`, `choice`, `list`, …
     pub kind: String,
     /// `ms`, `bytes`, `days`, …
     pub unit: Option<String>,
     pub min: Option<f64>,
     pub max: Option<f64>,
+    /// The allowed words of a choice; empty for other kinds.
+    pub choices: Vec<String>,
     pub default: Value,
     /// Environment variable that sets it.
     pub env: Option<String>,
+    /// What environment or configuration file say, also where a stored value hides it.
+    pub environment: Option<Value>,
     pub value: Value,
     pub source: SettingSource,
     pub help: String,

@@ -38,21 +38,28 @@ pub struct UsageSummary {
     pub since: Instant,
     pub until: Instant,
     pub groups: Vec<UsageGroup>,
-    /// All groups together; its `group` is empty.
+    /// All groups together.
     pub totals: UsageGroup,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageGroup {
-    /// Day, id or name, as asked for.
-    pub group: String,
+    /// Day (UTC), provider, `provider/model`, key id or connection id; `null` for requests that have none, and in the
+    /// totals.
+    pub group: Option<String>,
+    /// The latest name of a key or connection.
+    pub name: Option<String>,
     #[specta(type = u32)]
     pub requests: u64,
     #[specta(type = u32)]
     pub successes: u64,
     #[specta(type = u32)]
     pub failures: u64,
+    /// The client left.
+    #[specta(type = u32)]
+    pub aborted: u64,
+    /// Cached tokens included.
     #[specta(type = u32)]
     pub tokens_input: u64,
     #[specta(type = u32)]
@@ -63,10 +70,7 @@ pub struct UsageGroup {
     pub tokens_cache_creation: u64,
     #[specta(type = u32)]
     pub tokens_reasoning: u64,
-    /// US dollars paid by use.
+    /// US dollars at list prices; requests without a known price count as nothing.
     #[specta(type = u32)]
     pub cost: f64,
-    /// US dollars that subscription and free traffic would have cost by use.
-    #[specta(type = u32)]
-    pub equivalent_value: f64,
 }
