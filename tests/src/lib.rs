@@ -1,1 +1,1 @@
-//! Acceptance: drives the headless server as a client would.
+//! The acceptance harness: a world with a headless server, real sockets, a clock in hand, and scripted providers.

@@ -26,6 +26,8 @@ pub mod code {
     pub const ALL_TARGETS_SKIPPED: &str = "ALL_TARGETS_SKIPPED";
     pub const BAD_GATEWAY: &str = "bad_gateway";
     pub const BAD_REQUEST: &str = "bad_request";
+    /// Logged only: the client is gone and gets no answer.
+    pub const CLIENT_CLOSED_REQUEST: &str = "client_closed_request";
     pub const DIALECT_NOT_SUPPORTED: &str = "dialect_not_supported";
     pub const FORBIDDEN_HOST: &str = "forbidden_host";
     pub const FORBIDDEN_ORIGIN: &str = "forbidden_origin";

@@ -1,1 +1,44 @@
-//! The request pipeline on axum.
+//! The request pipeline on axum; owner of the running Engine.
+//!
+//! [`pipeline`] reads like the table of contents of a request: arrive, glance, resolve, plan, admit, translate, send,
+//! hold, commit, relay, settle, record. Each stage is a function in the file of its name. [`Gateway`] is the handle that
+//! everything around it holds: management operations, the server, the window.
+
+mod address_book;
+mod admit;
+mod attempt;
+mod attempt_loop;
+mod client_auth;
+pub mod edge;
+mod engine_handle;
+mod error;
+pub mod events;
+mod exhaustion;
+mod gateway;
+mod hold;
+mod ingress;
+mod journal;
+mod keep_alive;
+mod live;
+mod models;
+mod path;
+mod pipeline;
+mod plan;
+mod record;
+mod relay;
+mod resolve;
+mod response_headers;
+mod routes;
+mod send;
+mod throttle;
+mod translate;
+mod usage_estimate;
+
+pub use address_book::{Connections, Entry, Keys};
+pub use engine_handle::EngineHandle;
+pub use error::{Blame, GatewayError};
+pub use events::{Changed, Topic};
+pub use gateway::{Error, Gateway, Parts};
+pub use live::Live;
+pub use routes::router;
+pub use throttle::Throttle;

@@ -1,0 +1,145 @@
+//! Walks the plan, asks the core what to do after each failure: the only loop of the pipeline.
+
+use axum::body::Body;
+use axum::response::Response;
+use domain::request_log::RequestOutcome;
+use domain::{Outcome, Success};
+use resilience::failure::Next;
+use routing::Resolved;
+
+use crate::admit;
+use crate::exhaustion;
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::plan::{Step, excluded_record};
+use crate::record::{End, Recorder};
+use crate::relay::{Destination, Relay};
+use crate::response_headers;
+use crate::send::{Refusal, Served, send};
+
+/// Tries the steps in order until one answers.
+pub(crate) async fn run(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    steps: Vec<Step>,
+    mut recorder: Recorder,
+) -> Response {
+    let mut refusal = None;
+    for step in steps {
+        let attempt = match admit::admit(gateway, &step.candidate, &step.entry) {
+            Ok(attempt) => attempt,
+            Err(exclusion) => {
+                let name = step.entry.connection.name.clone();
+                recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
+                continue;
+            }
+        };
+        recorder.begin(&step.candidate, &step.entry.connection.name, request.dialect());
+        match send(gateway, request, &step, &mut recorder).await {
+            Ok(served) => {
+                let mut response = match served {
+                    Served::Whole(response) => {
+                        attempt.settle(&Outcome::Success(Success { usage: *recorder.usage() }));
+                        whole(response, recorder, request, &step, gateway)
+                    }
+                    Served::Stream(committed) => {
+                        let clock = std::sync::Arc::clone(gateway.clock());
+                        let destination = Destination {
+                            dialect: request.dialect(),
+                            array: committed.array,
+                            request: request.id.clone(),
+                            status: committed.status.as_u16(),
+                            now: Box::new(move || clock.now()),
+                        };
+                        let mut headers = committed.headers;
+                        response_headers::for_stream(&mut headers);
+                        response_headers::served(&mut headers, gateway, request, &step, &recorder);
+                        let relay = Relay::new(committed.stream, committed.held, recorder, attempt, destination);
+                        let mut response = Response::new(relay.into_body());
+                        *response.status_mut() = committed.status;
+                        *response.headers_mut() = headers;
+                        response
+                    }
+                };
+                response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
+                return response;
+            }
+            Err(failed) => {
+                attempt.settle(&failed.diagnosis.outcome);
+                let decision = match failed.diagnosis.next {
+                    Next::NextConnection => "next_connection",
+                    Next::Stop => "stop",
+                };
+                recorder.end_attempt(failed.kind, decision, Some(&failed.message));
+                if let Outcome::Failure(failure) = failed.diagnosis.outcome {
+                    recorder.journey.failed(step.candidate.connection.clone(), failure);
+                }
+                refusal = failed.refusal;
+                if failed.diagnosis.next == Next::Stop {
+                    break;
+                }
+            }
+        }
+    }
+    conclude(gateway, request, resolved, refusal, recorder)
+}
+
+fn whole(
+    mut response: Response,
+    mut recorder: Recorder,
+    request: &ClientRequest,
+    step: &Step,
+    gateway: &Gateway,
+) -> Response {
+    let status = response.status().as_u16();
+    response_headers::served(response.headers_mut(), gateway, request, step, &recorder);
+    let usage = recorder.finish(&End {
+        status,
+        outcome: RequestOutcome::Success,
+        error_code: None,
+        error_summary: None,
+    });
+    response_headers::counted(response.headers_mut(), &usage);
+    response
+}
+
+/// Nobody answered: the upstream's own refusal where it stands for all, else our words.
+fn conclude(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    refusal: Option<Refusal>,
+    mut recorder: Recorder,
+) -> Response {
+    let catalog = gateway.catalog();
+    let provider = catalog.get(&resolved.provider).map_or(resolved.provider.as_str(), |provider| provider.name.as_str());
+    let error = exhaustion::answer(&recorder.journey, resolved, provider, request.operation);
+    let nobody_blamed = recorder.journey.failures().next().is_none();
+    if let Some(refusal) = refusal.filter(|refusal| nobody_blamed || refusal.status == error.status) {
+        let summary = recorder.journey.attempts.last().and_then(|attempt| attempt.message.clone());
+        recorder.finish(&End {
+            status: refusal.status.as_u16(),
+            outcome: RequestOutcome::Failure,
+            error_code: Some(routing::exhaustion::code_of(refusal.status.as_u16())),
+            error_summary: summary.as_deref(),
+        });
+        let mut response = pass_on(refusal);
+        response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
+        return response;
+    }
+    recorder.finish(&End {
+        status: error.status.as_u16(),
+        outcome: RequestOutcome::Failure,
+        error_code: Some(error.code),
+        error_summary: Some(&error.message),
+    });
+    error.render(request.dialect(), &request.id)
+}
+
+fn pass_on(refusal: Refusal) -> Response {
+    let mut response = Response::new(Body::from(refusal.body));
+    *response.status_mut() = refusal.status;
+    *response.headers_mut() = refusal.headers;
+    response
+}

@@ -1,0 +1,80 @@
+//! The Engine in the shell: one lock, held for one call, never across an await.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use domain::{Availability, Candidate, Clock, ConnectionId, Outcome};
+use parking_lot::Mutex;
+use resilience::engine::ConnectionPicture;
+use resilience::{Admission, Admitted, Effects, Engine, Permit, Snapshot};
+use settings::Settings;
+
+use crate::events::{Events, Topic};
+use crate::journal;
+
+/// Decisions and verdicts go through here; effects are poured out after the lock is released.
+#[derive(Clone)]
+pub struct EngineHandle {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Mutex<Engine>,
+    clock: Arc<dyn Clock>,
+    settings: Arc<ArcSwap<Settings>>,
+    events: Arc<Events>,
+}
+
+impl EngineHandle {
+    pub(crate) fn new(clock: Arc<dyn Clock>, settings: Arc<ArcSwap<Settings>>, events: Arc<Events>) -> Self {
+        EngineHandle { inner: Arc::new(Inner { engine: Mutex::new(Engine::default()), clock, settings, events }) }
+    }
+
+    /// May this candidate be tried now?
+    pub fn availability(&self, candidate: &Candidate, max_concurrent: Option<u32>) -> Availability {
+        let settings = self.inner.settings.load();
+        let now = self.inner.clock.now();
+        self.inner.engine.lock().availability(candidate, max_concurrent, &settings.resilience, now)
+    }
+
+    pub(crate) fn admit(&self, admission: &Admission<'_>) -> Admitted {
+        let settings = self.inner.settings.load();
+        let now = self.inner.clock.now();
+        self.inner.engine.lock().admit(admission, &settings.resilience, now)
+    }
+
+    pub(crate) fn settle(&self, permit: Permit, outcome: &Outcome) {
+        let settings = self.inner.settings.load();
+        let now = self.inner.clock.now();
+        let effects = self.inner.engine.lock().settle(permit, outcome, &settings.resilience, now);
+        self.perform(&effects);
+    }
+
+    /// An operator's hand: forgets what went wrong with one connection.
+    pub fn reset(&self, connection: &ConnectionId) {
+        self.inner.engine.lock().reset(connection);
+        self.inner.events.announce(&[Topic::Connections]);
+    }
+
+    /// The connection is gone.
+    pub fn forget(&self, connection: &ConnectionId) {
+        self.inner.engine.lock().forget(connection);
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        self.inner.engine.lock().snapshot()
+    }
+
+    /// One connection's part of the snapshot.
+    pub fn connection(&self, id: &ConnectionId) -> ConnectionPicture {
+        self.inner.engine.lock().connection(id)
+    }
+
+    fn perform(&self, effects: &Effects) {
+        if effects.events.is_empty() {
+            return;
+        }
+        effects.events.iter().for_each(journal::write);
+        self.inner.events.announce(&[Topic::Connections]);
+    }
+}

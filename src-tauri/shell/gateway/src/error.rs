@@ -1,0 +1,88 @@
+//! What a client may see when things go wrong: one type, rendered in the client's dialect.
+
+use axum::body::Body;
+use axum::response::Response;
+use dialects::error::ErrorBody;
+use domain::wire::{code, header};
+use domain::{Dialect, Millis, RequestId};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use crate::response_headers::printable;
+
+/// Whose fault it was. Only `Upstream` may ever have touched health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    Client,
+    Upstream,
+    Local,
+}
+
+#[derive(Clone, Debug)]
+pub struct GatewayError {
+    pub blame: Blame,
+    /// Stable and low in cardinality: a constant of `domain::wire::code`.
+    pub code: &'static str,
+    pub status: StatusCode,
+    pub message: String,
+    pub retry_after: Option<Millis>,
+    /// Header `x-should-retry` (decision 3).
+    pub should_retry: Option<bool>,
+}
+
+impl GatewayError {
+    pub fn new(blame: Blame, status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        GatewayError { blame, code, status, message: message.into(), retry_after: None, should_retry: None }
+    }
+
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(Blame::Client, StatusCode::BAD_REQUEST, code::BAD_REQUEST, message)
+    }
+
+    pub fn too_large(limit: u64) -> Self {
+        let message = format!(
+            "the request body is larger than {limit} bytes: send less, or raise gateway.bodyLimitBytes in OmniRoute's settings"
+        );
+        Self::new(Blame::Client, StatusCode::PAYLOAD_TOO_LARGE, code::REQUEST_TOO_LARGE, message)
+    }
+
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(Blame::Client, StatusCode::UNAUTHORIZED, code::INVALID_API_KEY, message)
+    }
+
+    /// The error's body in `dialect`.
+    pub fn body(&self, dialect: Dialect, request: &RequestId) -> bytes::Bytes {
+        dialects::error::write(dialect, &self.as_error_body(request))
+    }
+
+    /// The whole reply in `dialect`.
+    pub fn render(&self, dialect: Dialect, request: &RequestId) -> Response {
+        let mut response = Response::new(Body::from(self.body(dialect, request)));
+        *response.status_mut() = StatusCode::from_u16(dialects::error::status_for(dialect, self.status.as_u16()))
+            .unwrap_or(self.status);
+        let headers = response.headers_mut();
+        headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(wait) = self.retry_after {
+            headers.insert(http::header::RETRY_AFTER, HeaderValue::from(wait.as_retry_after_seconds()));
+        }
+        if let Some(retry) = self.should_retry {
+            let value = if retry { "true" } else { "false" };
+            headers.insert(HeaderName::from_static(header::SHOULD_RETRY), HeaderValue::from_static(value));
+        }
+        if let Some(id) = printable(request.as_str()) {
+            headers.insert(HeaderName::from_static(header::REQUEST_ID), id.clone());
+            headers.insert(HeaderName::from_static(header::X_REQUEST_ID), id);
+        }
+        response
+    }
+
+    pub(crate) fn as_error_body<'a>(&'a self, request: &'a RequestId) -> ErrorBody<'a> {
+        ErrorBody {
+            status: self.status.as_u16(),
+            code: self.code,
+            message: &self.message,
+            retry_after_seconds: self.retry_after.map(Millis::as_retry_after_seconds),
+            request_id: Some(request.as_str()),
+            diagnostics: None,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What changed, for everyone who looks: topics, coalesced by whoever forwards them.
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
+
+/// A kind of thing a person can look at (gateway specification, 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Topic {
+    Connections,
+    Cooldowns,
+    Breakers,
+    Lockouts,
+    Settings,
+    Requests,
+    Usage,
+    Quota,
+    Combos,
+    Keys,
+    Sessions,
+}
+
+impl Topic {
+    pub const ALL: [Topic; 11] = [
+        Topic::Connections,
+        Topic::Cooldowns,
+        Topic::Breakers,
+        Topic::Lockouts,
+        Topic::Settings,
+        Topic::Requests,
+        Topic::Usage,
+        Topic::Quota,
+        Topic::Combos,
+        Topic::Keys,
+        Topic::Sessions,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Topic::Connections => "connections",
+            Topic::Cooldowns => "cooldowns",
+            Topic::Breakers => "breakers",
+            Topic::Lockouts => "lockouts",
+            Topic::Settings => "settings",
+            Topic::Requests => "requests",
+            Topic::Usage => "usage",
+            Topic::Quota => "quota",
+            Topic::Combos => "combos",
+            Topic::Keys => "keys",
+            Topic::Sessions => "sessions",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Topic> {
+        Topic::ALL.into_iter().find(|topic| topic.as_str() == text)
+    }
+}
+
+/// One announcement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub topics: Vec<Topic>,
+}
+
+/// The channel of announcements. Bounded: a listener that falls behind loses the oldest and re-reads.
+#[derive(Debug)]
+pub(crate) struct Events {
+    sender: broadcast::Sender<Changed>,
+}
+
+const BACKLOG: usize = 256;
+
+impl Events {
+    pub(crate) fn new() -> Self {
+        Events { sender: broadcast::channel(BACKLOG).0 }
+    }
+
+    pub(crate) fn announce(&self, topics: &[Topic]) {
+        // Nobody listening is no fault.
+        let _ = self.sender.send(Changed { topics: topics.to_vec() });
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Changed> {
+        self.sender.subscribe()
+    }
+}

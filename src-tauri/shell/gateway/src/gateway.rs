@@ -1,0 +1,336 @@
+//! The handle that everything around the pipeline holds: snapshots, the Engine, the store, announcements.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use catalog::Catalog;
+use dialects::models::ListedModel;
+use domain::model_alias::ModelAlias;
+use domain::{Clock, ProviderId, Timestamp};
+use parking_lot::Mutex;
+use routing::NameTable;
+use settings::{FieldError, Layered, Settings};
+use store::Store;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use upstream::{Route, Target, Transport};
+
+use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
+use crate::engine_handle::EngineHandle;
+use crate::events::{Changed, Events, Topic};
+use crate::live::{Counters, Live};
+use crate::throttle::Throttle;
+
+/// What a gateway is made of.
+pub struct Parts {
+    pub clock: Arc<dyn Clock>,
+    pub store: Store,
+    pub settings: Layered,
+    /// The providers that are compiled in.
+    pub catalog: Catalog,
+    pub transport: Arc<dyn Transport>,
+    pub tracker: TaskTracker,
+    pub cancel: CancellationToken,
+    pub version: &'static str,
+    pub data_dir: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the store failed")]
+    Store(#[from] store::Error),
+    #[error("{} settings are not valid", .0.len())]
+    Settings(Vec<FieldError>),
+}
+
+/// A running gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct Gateway(Arc<Inner>);
+
+struct Inner {
+    clock: Arc<dyn Clock>,
+    store: Store,
+    transport: Arc<dyn Transport>,
+    tracker: TaskTracker,
+    cancel: CancellationToken,
+    version: &'static str,
+    data_dir: PathBuf,
+    started_at: Timestamp,
+    address: ArcSwapOption<SocketAddr>,
+    layered: Mutex<Layered>,
+    settings: Arc<ArcSwap<Settings>>,
+    builtin: Catalog,
+    catalog: ArcSwap<Catalog>,
+    connections: ArcSwap<Connections>,
+    keys: ArcSwap<Keys>,
+    aliases: ArcSwap<Vec<ModelAlias>>,
+    discovered: ArcSwap<Discovered>,
+    discovered_at: Mutex<std::collections::BTreeMap<ProviderId, Timestamp>>,
+    names: ArcSwap<NameTable>,
+    /// One settings change at a time, so that what is stored and what is in force never part.
+    settings_change: tokio::sync::Mutex<()>,
+    engine: EngineHandle,
+    events: Arc<Events>,
+    counters: Arc<Counters>,
+    throttle: Mutex<Throttle>,
+}
+
+impl Gateway {
+    /// Loads every table from the store. Nothing listens yet: see [`crate::router`].
+    pub async fn new(parts: Parts) -> Result<Gateway, Error> {
+        let settings = Arc::new(ArcSwap::from_pointee(parts.settings.effective().clone()));
+        let events = Arc::new(Events::new());
+        let engine = EngineHandle::new(Arc::clone(&parts.clock), Arc::clone(&settings), Arc::clone(&events));
+        let gateway = Gateway(Arc::new(Inner {
+            started_at: parts.clock.now(),
+            clock: parts.clock,
+            store: parts.store,
+            transport: parts.transport,
+            tracker: parts.tracker,
+            cancel: parts.cancel,
+            version: parts.version,
+            data_dir: parts.data_dir,
+            address: ArcSwapOption::empty(),
+            layered: Mutex::new(parts.settings),
+            settings,
+            catalog: ArcSwap::from_pointee(parts.catalog.clone()),
+            builtin: parts.catalog,
+            connections: ArcSwap::default(),
+            keys: ArcSwap::default(),
+            aliases: ArcSwap::default(),
+            discovered: ArcSwap::default(),
+            discovered_at: Mutex::default(),
+            names: ArcSwap::default(),
+            settings_change: tokio::sync::Mutex::new(()),
+            engine,
+            events,
+            counters: Arc::default(),
+            throttle: Mutex::default(),
+        }));
+        gateway.load().await?;
+        Ok(gateway)
+    }
+
+    async fn load(&self) -> Result<(), Error> {
+        self.load_nodes().await?;
+        self.load_connections().await?;
+        self.0.keys.store(Arc::new(Keys::new(self.store().client_keys_list().await?)));
+        self.0.aliases.store(Arc::new(self.store().aliases_list().await?));
+        self.rebuild_names();
+        Ok(())
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.clock
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub fn engine(&self) -> &EngineHandle {
+        &self.0.engine
+    }
+
+    pub fn transport(&self) -> &Arc<dyn Transport> {
+        &self.0.transport
+    }
+
+    /// Tasks that must end before the gateway does.
+    pub fn tracker(&self) -> &TaskTracker {
+        &self.0.tracker
+    }
+
+    /// Cancelled when the gateway is about to stop.
+    pub fn cancel(&self) -> &CancellationToken {
+        &self.0.cancel
+    }
+
+    pub fn version(&self) -> &'static str {
+        self.0.version
+    }
+
+    pub fn data_dir(&self) -> &Path {
+        &self.0.data_dir
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.0.started_at
+    }
+
+    /// Where the gateway listens, once it does.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.0.address.load().as_deref().copied()
+    }
+
+    pub fn set_address(&self, address: SocketAddr) {
+        self.0.address.store(Some(Arc::new(address)));
+    }
+
+    pub fn settings(&self) -> Arc<Settings> {
+        self.0.settings.load_full()
+    }
+
+    /// Reads the layers of the settings: tree, sources, fields.
+    pub fn with_layered<T>(&self, read: impl FnOnce(&Layered) -> T) -> T {
+        read(&self.0.layered.lock())
+    }
+
+    /// Changes settings: checked, stored, then in force. All or nothing.
+    pub async fn update_settings(&self, tree: &serde_json::Value) -> Result<(), Error> {
+        let _one_at_a_time = self.0.settings_change.lock().await;
+        let mut candidate = self.0.layered.lock().clone();
+        let changed = candidate.patch(tree).map_err(Error::Settings)?;
+        self.store().settings_put(&changed, self.now()).await?;
+        let effective = candidate.effective().clone();
+        *self.0.layered.lock() = candidate;
+        self.0.settings.store(Arc::new(effective));
+        self.rebuild_names();
+        self.announce(&[Topic::Settings]);
+        Ok(())
+    }
+
+    /// Built-in providers and custom nodes.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.0.catalog.load_full()
+    }
+
+    pub fn connections(&self) -> Arc<Connections> {
+        self.0.connections.load_full()
+    }
+
+    pub fn keys(&self) -> Arc<Keys> {
+        self.0.keys.load_full()
+    }
+
+    pub fn aliases(&self) -> Arc<Vec<ModelAlias>> {
+        self.0.aliases.load_full()
+    }
+
+    pub(crate) fn names(&self) -> Arc<NameTable> {
+        self.0.names.load_full()
+    }
+
+    /// Models that providers listed when last asked.
+    pub fn discovered(&self, provider: &ProviderId) -> Vec<ListedModel> {
+        self.0.discovered.load().get(provider).cloned().unwrap_or_default()
+    }
+
+    /// When a provider was last asked for its models.
+    pub fn discovered_at(&self, provider: &ProviderId) -> Option<Timestamp> {
+        self.0.discovered_at.lock().get(provider).copied()
+    }
+
+    /// A provider answered with this list just now.
+    pub fn set_discovered(&self, provider: &ProviderId, models: Vec<ListedModel>) {
+        self.0.discovered_at.lock().insert(provider.clone(), self.now());
+        self.0.discovered.rcu(|known| {
+            let mut known = Discovered::clone(known);
+            known.insert(provider.clone(), models.clone());
+            known
+        });
+        self.rebuild_names();
+        self.announce(&[Topic::Connections]);
+    }
+
+    /// Nodes changed in the store.
+    pub async fn reload_nodes(&self) -> Result<(), Error> {
+        self.load_nodes().await?;
+        self.rebuild_names();
+        self.announce(&[Topic::Connections]);
+        Ok(())
+    }
+
+    /// Connections changed in the store.
+    pub async fn reload_connections(&self) -> Result<(), Error> {
+        self.load_connections().await?;
+        self.rebuild_names();
+        self.announce(&[Topic::Connections]);
+        Ok(())
+    }
+
+    /// Client keys changed in the store.
+    pub async fn reload_keys(&self) -> Result<(), Error> {
+        self.0.keys.store(Arc::new(Keys::new(self.store().client_keys_list().await?)));
+        self.announce(&[Topic::Keys]);
+        Ok(())
+    }
+
+    /// Aliases changed in the store.
+    pub async fn reload_aliases(&self) -> Result<(), Error> {
+        self.0.aliases.store(Arc::new(self.store().aliases_list().await?));
+        self.rebuild_names();
+        self.announce(&[Topic::Connections]);
+        Ok(())
+    }
+
+    async fn load_nodes(&self) -> Result<(), Error> {
+        let nodes = self.store().nodes_list().await?;
+        self.0.catalog.store(Arc::new(self.0.builtin.with_nodes(&nodes)));
+        Ok(())
+    }
+
+    async fn load_connections(&self) -> Result<(), Error> {
+        let stored = self.store().connections_with_credentials().await?;
+        let entries = stored.into_iter().map(|(connection, credential)| Entry { connection, credential });
+        self.0.connections.store(Arc::new(Connections::new(entries.collect())));
+        Ok(())
+    }
+
+    fn rebuild_names(&self) {
+        let table = name_table(
+            &self.0.catalog.load(),
+            &self.0.connections.load(),
+            &self.0.aliases.load(),
+            &self.0.discovered.load(),
+            &self.0.settings.load().routing.provider_order,
+        );
+        self.0.names.store(Arc::new(table));
+    }
+
+    /// What to call for an account; nothing when its provider is not known (any more).
+    pub fn target(&self, entry: &Entry) -> Option<Target> {
+        let provider = Arc::clone(self.catalog().get(&entry.connection.provider)?);
+        let network = &self.settings().network;
+        let allow_private = entry.connection.specific.allow_private_network
+            || provider.allow_private_network
+            || network.allow_private_provider_urls;
+        let proxy = entry.connection.proxy_url.clone().or_else(|| network.proxy());
+        Some(Target {
+            route: Route { proxy, allow_private },
+            base_url: entry.connection.specific.base_url.clone(),
+            connection: entry.connection.id.clone(),
+            credential: entry.credential.clone(),
+            provider,
+        })
+    }
+
+    /// Tells everyone who looks.
+    pub fn announce(&self, topics: &[Topic]) {
+        self.0.events.announce(topics);
+    }
+
+    pub fn subscribe(&self) -> broadcast::Receiver<Changed> {
+        self.0.events.subscribe()
+    }
+
+    pub fn live(&self) -> Live {
+        self.0.counters.sample(self.now())
+    }
+
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.0.counters
+    }
+
+    /// Wrong keys and tokens per peer.
+    pub fn throttle(&self) -> &Mutex<Throttle> {
+        &self.0.throttle
+    }
+}

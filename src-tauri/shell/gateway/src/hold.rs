@@ -1,0 +1,235 @@
+//! Stage 8: frames are kept back until the first meaningful one, so that an attempt that fails before it can be replaced
+//! without the client noticing.
+//!
+//! Life-cycle frames, comments and empty deltas promise nothing; text, a tool call or reasoning does. What is held is
+//! bounded: past 64 KiB the attempt commits whatever it has.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use dialects::framing::MAX_FRAME;
+use dialects::{Decoder, Event, Frame, Framing, StreamReader, UpstreamError};
+use domain::{Clock, Dialect, Millis, Reason, Timestamp};
+use futures_util::StreamExt;
+
+use crate::record::Recorder;
+
+const HOLD_LIMIT: usize = 64 * 1024;
+
+/// What went wrong in a stream.
+#[derive(Clone, Debug)]
+pub(crate) enum StreamFailure {
+    /// The upstream said so, in a frame or by the absence of an end.
+    Stated(UpstreamError),
+    /// The connection broke, or fell silent for too long.
+    Broken { reason: Reason, message: String },
+}
+
+/// What one chunk of the upstream's brought.
+#[derive(Default)]
+pub(crate) struct Read {
+    /// Whole frames, byte for byte.
+    pub(crate) bytes: Bytes,
+    /// One of them holds text, a tool call or reasoning.
+    pub(crate) meaningful: bool,
+    /// One of them is an error in the upstream's own words.
+    pub(crate) stated: Option<UpstreamError>,
+}
+
+/// The upstream's stream, read and not yet passed on.
+pub(crate) struct UpstreamStream {
+    body: upstream::Body,
+    decoder: Decoder,
+    pub(crate) reader: Box<dyn StreamReader + Send>,
+    silence: Silence,
+    frames: Vec<Frame>,
+    events: Vec<Event>,
+    /// The terminal event was seen: whatever follows, the answer is complete.
+    pub(crate) complete: bool,
+    ended: bool,
+}
+
+impl UpstreamStream {
+    pub(crate) fn new(
+        body: upstream::Body,
+        dialect: Dialect,
+        framing: Framing,
+        clock: Arc<dyn Clock>,
+        idle: Millis,
+    ) -> Self {
+        UpstreamStream {
+            body,
+            decoder: Decoder::new(framing, MAX_FRAME),
+            reader: dialects::reader(dialect),
+            silence: Silence::new(clock, idle),
+            frames: Vec::new(),
+            events: Vec::new(),
+            complete: false,
+            ended: false,
+        }
+    }
+
+    /// The next whole frames; `Ok(None)` at a good end.
+    pub(crate) async fn next(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
+        while !self.ended {
+            self.frames.clear();
+            match self.silence.limit(self.body.next()).await {
+                None => return Err(silent(self.silence.limit)),
+                Some(None) => {
+                    self.ended = true;
+                    self.decoder.finish(&mut self.frames);
+                }
+                Some(Some(Ok(chunk))) => {
+                    self.decoder.push(chunk, &mut self.frames).map_err(|error| StreamFailure::Broken {
+                        reason: Reason::EmptyOrGarbled,
+                        message: error.to_string(),
+                    })?;
+                }
+                Some(Some(Err(_))) if self.complete => self.ended = true,
+                Some(Some(Err(error))) => {
+                    return Err(StreamFailure::Broken { reason: error.reason(), message: error.to_string() });
+                }
+            }
+            let read = self.read_frames(recorder);
+            if !read.bytes.is_empty() {
+                return Ok(Some(read));
+            }
+        }
+        self.at_end(recorder)
+    }
+
+    fn read_frames(&mut self, recorder: &mut Recorder) -> Read {
+        let mut read = Read { bytes: joined(&self.frames), ..Read::default() };
+        for frame in &self.frames {
+            self.events.clear();
+            self.reader.push(frame, &mut self.events);
+            for event in self.events.drain(..) {
+                note(event, recorder, &mut read, &mut self.complete);
+            }
+        }
+        if read.meaningful {
+            recorder.first_token();
+        }
+        read
+    }
+
+    /// Asks the reader whether the answer was complete.
+    fn at_end(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
+        let mut read = Read::default();
+        self.events.clear();
+        self.reader.end(&mut self.events);
+        for event in self.events.drain(..) {
+            note(event, recorder, &mut read, &mut self.complete);
+        }
+        match read.stated {
+            Some(error) if !self.complete => Err(StreamFailure::Stated(error)),
+            Some(_) | None => Ok(None),
+        }
+    }
+}
+
+fn note(event: Event, recorder: &mut Recorder, read: &mut Read, complete: &mut bool) {
+    if commits(&event) {
+        read.meaningful = true;
+    }
+    match event {
+        Event::Delta { text, .. } => recorder.output_bytes += text.len() as u64,
+        Event::Usage(usage) => recorder.usage().absorb(&usage),
+        Event::Finished(_) => *complete = true,
+        Event::Failed(error) => read.stated = Some(error),
+        Event::Started { .. } | Event::PartStarted { .. } | Event::PartEnded { .. } | Event::KeepAlive => {}
+    }
+}
+
+/// Text, a tool call or reasoning: an opened but still empty part promises nothing.
+fn commits(event: &Event) -> bool {
+    event.is_output() || matches!(event, Event::Delta { text, .. } if !text.is_empty() && event.is_progress())
+}
+
+/// The frames' bytes in one piece; a single frame is not copied.
+fn joined(frames: &[Frame]) -> Bytes {
+    if let [only] = frames {
+        return only.raw.clone();
+    }
+    let mut all = BytesMut::with_capacity(frames.iter().map(|frame| frame.raw.len()).sum());
+    frames.iter().for_each(|frame| all.extend_from_slice(&frame.raw));
+    all.freeze()
+}
+
+fn silent(limit: Millis) -> StreamFailure {
+    StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message: format!("nothing came for {limit}") }
+}
+
+/// What was held, or why the attempt failed before it promised anything.
+pub(crate) enum Held {
+    /// A promise is due: the frames so far.
+    Committed(Vec<Bytes>),
+    /// The stream ended well without anything meaningful; these are its frames.
+    Empty(Vec<Bytes>),
+    Failed(StreamFailure),
+}
+
+/// Reads until the first meaningful frame.
+pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -> Held {
+    let mut held = Vec::new();
+    let mut size = 0;
+    loop {
+        match stream.next(recorder).await {
+            Err(failure) => return Held::Failed(failure),
+            Ok(None) => return Held::Empty(held),
+            Ok(Some(Read { stated: Some(error), meaningful: false, .. })) => {
+                return Held::Failed(StreamFailure::Stated(error));
+            }
+            Ok(Some(read)) => {
+                size += read.bytes.len();
+                held.push(read.bytes);
+                if read.meaningful || size > HOLD_LIMIT {
+                    return Held::Committed(held);
+                }
+            }
+        }
+    }
+}
+
+/// Limits the silence between chunks with one timer that is re-armed only when it fires.
+struct Silence {
+    clock: Arc<dyn Clock>,
+    limit: Millis,
+    timer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    armed_for: Timestamp,
+}
+
+impl Silence {
+    fn new(clock: Arc<dyn Clock>, limit: Millis) -> Self {
+        Silence { clock, limit, timer: None, armed_for: Timestamp::ZERO }
+    }
+
+    /// The future's result; `None` when the limit passed first. Zero means no limit.
+    async fn limit<F: Future + Unpin>(&mut self, mut future: F) -> Option<F::Output> {
+        if self.limit.is_zero() {
+            return Some(future.await);
+        }
+        let deadline = self.clock.now() + self.limit;
+        loop {
+            let timer = match &mut self.timer {
+                Some(timer) => timer,
+                None => {
+                    self.armed_for = deadline;
+                    self.timer.insert(self.clock.sleep_until(deadline))
+                }
+            };
+            tokio::select! {
+                biased;
+                output = &mut future => return Some(output),
+                () = timer => {
+                    let fired_for = self.armed_for;
+                    self.timer = None;
+                    if fired_for >= deadline {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}

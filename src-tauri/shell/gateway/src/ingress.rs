@@ -1,0 +1,276 @@
+//! Stages 1 and 2: a request arrives, shows its key, and is glanced at.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use dialects::Glance;
+use domain::client_key::ClientKey;
+use domain::wire::{code, header};
+use domain::{Clock, Dialect, Millis, Operation, RequestId, Timestamp};
+use futures_util::StreamExt;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, Method, StatusCode};
+use tokio::io::AsyncReadExt;
+use tokio_util::io::StreamReader;
+
+use crate::client_auth::{self, Requirement};
+use crate::error::{Blame, GatewayError};
+use crate::gateway::Gateway;
+use crate::live::InFlight;
+
+/// The longest silence while a client sends its body.
+const BODY_SILENCE: Millis = Millis::seconds(30);
+
+/// What the router knows before the body is read.
+pub(crate) struct Head {
+    pub(crate) id: RequestId,
+    pub(crate) arrived: Timestamp,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Option<String>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) operation: Operation,
+    pub(crate) path_model: Option<String>,
+    pub(crate) beta_path: bool,
+    pub(crate) peer: Option<IpAddr>,
+}
+
+/// One client request, read and glanced at.
+pub(crate) struct ClientRequest {
+    pub(crate) id: RequestId,
+    pub(crate) arrived: Timestamp,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Option<String>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) operation: Operation,
+    pub(crate) body: Bytes,
+    pub(crate) glance: Glance,
+    pub(crate) key: Option<Arc<ClientKey>>,
+    /// The client wants the answer as it comes.
+    pub(crate) stream: bool,
+    /// `alt=sse` was asked for (Gemini); otherwise a Gemini stream is a JSON array.
+    pub(crate) gemini_sse: bool,
+    path_model: Option<String>,
+    /// Counts as under way for as long as it lives.
+    _in_flight: InFlight,
+}
+
+impl ClientRequest {
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.operation.dialect()
+    }
+
+    /// The model as the client named it; empty when it named none.
+    pub(crate) fn requested_model(&self) -> &str {
+        self.path_model.as_deref().or(self.glance.model.as_deref()).unwrap_or("")
+    }
+
+    /// The program that asks: the first word of its `User-Agent`, without the version.
+    pub(crate) fn agent(&self) -> Option<String> {
+        let text = self.headers.get(USER_AGENT)?.to_str().ok()?;
+        let product = text.split(['/', ' ']).next()?.trim();
+        (!product.is_empty()).then(|| product.chars().take(64).collect())
+    }
+
+    /// A tag for cost attribution, echoed in the reply.
+    pub(crate) fn session_tag(&self) -> Option<String> {
+        let tag = self.headers.get(header::SESSION_ID)?.to_str().ok()?;
+        Some(tag.chars().take(128).collect())
+    }
+}
+
+/// The key of a request, and the throttle for wrong ones.
+pub(crate) fn authenticate(
+    gateway: &Gateway,
+    headers: &HeaderMap,
+    query: Option<&str>,
+    beta_path: bool,
+    peer: Option<IpAddr>,
+) -> Result<Option<Arc<ClientKey>>, GatewayError> {
+    let settings = gateway.settings();
+    let on_loopback = gateway.address().is_none_or(|address| address.ip().is_loopback());
+    let requirement = if settings.gateway.require_api_key || !on_loopback {
+        Requirement::Required
+    } else {
+        Requirement::NotOnLoopback
+    };
+    let query_key = if beta_path { query.and_then(|query| query_value(query, "key")) } else { None };
+    let now = gateway.now();
+    let result = client_auth::authenticate(headers, query_key, &gateway.keys(), requirement, now);
+    match (result, peer) {
+        (Err(error), Some(peer)) => match gateway.throttle().lock().on_failure(peer, now) {
+            Ok(()) => Err(error),
+            Err(wait) => Err(client_auth::throttled(wait)),
+        },
+        (Err(error), None) => Err(error),
+        (Ok(key), _) => {
+            if let Some(key) = &key {
+                gateway.store().client_key_touch(&key.id, now);
+            }
+            Ok(key)
+        }
+    }
+}
+
+/// Reads the body and glances at it.
+pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result<ClientRequest, (Head, GatewayError)> {
+    let in_flight = gateway.counters().arrive(head.arrived);
+    match read(gateway, &head, body).await {
+        Err(error) => Err((head, error)),
+        Ok((key, body, glance)) => {
+            let stream = match head.operation {
+                Operation::StreamGenerateContent => true,
+                Operation::ChatCompletions | Operation::Responses | Operation::Messages => glance.stream,
+                Operation::Embeddings
+                | Operation::CountTokens
+                | Operation::GenerateContent
+                | Operation::GeminiCountTokens
+                | Operation::EmbedContent
+                | Operation::BatchEmbedContents => false,
+            };
+            let gemini_sse = head.query.as_deref().and_then(|query| query_value(query, "alt")) == Some("sse");
+            Ok(ClientRequest {
+                id: head.id,
+                arrived: head.arrived,
+                method: head.method,
+                path: head.path,
+                query: head.query,
+                headers: head.headers,
+                operation: head.operation,
+                body,
+                glance,
+                key,
+                stream,
+                gemini_sse,
+                path_model: head.path_model,
+                _in_flight: in_flight,
+            })
+        }
+    }
+}
+
+async fn read(
+    gateway: &Gateway,
+    head: &Head,
+    body: Body,
+) -> Result<(Option<Arc<ClientKey>>, Bytes, Glance), GatewayError> {
+    let key = authenticate(gateway, &head.headers, head.query.as_deref(), head.beta_path, head.peer)?;
+    check_content_type(&head.headers)?;
+    let limit = gateway.settings().gateway.body_limit_bytes;
+    let raw = collect(body, limit, gateway.clock().as_ref()).await?;
+    let body = decompress(&head.headers, raw, limit).await?;
+    let glance =
+        dialects::glance(head.operation, &body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
+    Ok((key, body, glance))
+}
+
+/// A body must say that it is JSON: a web form or plain text would not need the browser's permission (8.3 rule 4).
+fn check_content_type(headers: &HeaderMap) -> Result<(), GatewayError> {
+    let stated = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let media = stated.split(';').next().unwrap_or("").trim();
+    let is_json = media.eq_ignore_ascii_case("application/json")
+        || media.len() > 5 && media.get(media.len() - 5..).is_some_and(|end| end.eq_ignore_ascii_case("+json"));
+    if is_json { Ok(()) } else { Err(unsupported("send `Content-Type: application/json`")) }
+}
+
+fn unsupported(message: &str) -> GatewayError {
+    GatewayError::new(Blame::Client, StatusCode::UNSUPPORTED_MEDIA_TYPE, code::UNSUPPORTED_MEDIA_TYPE, message)
+}
+
+/// The whole body, up to `limit` bytes, and never waiting on a client that has gone silent.
+async fn collect(body: Body, limit: u64, clock: &dyn Clock) -> Result<Bytes, GatewayError> {
+    let mut stream = body.into_data_stream();
+    let mut collected = BytesMut::new();
+    let mut first: Option<Bytes> = None;
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = stream.next() => next,
+            () = clock.sleep_until(clock.now() + BODY_SILENCE) => {
+                let message = "the request body stopped arriving: send it without long pauses";
+                return Err(GatewayError::new(Blame::Client, StatusCode::REQUEST_TIMEOUT, "timeout_error", message));
+            }
+        };
+        let Some(chunk) = next else { break };
+        let chunk = chunk.map_err(|_| GatewayError::bad_request("the request body broke off"))?;
+        let so_far = first.as_ref().map_or(collected.len(), Bytes::len);
+        if (so_far + chunk.len()) as u64 > limit {
+            return Err(GatewayError::too_large(limit));
+        }
+        match first.take() {
+            None if collected.is_empty() => first = Some(chunk),
+            None => collected.extend_from_slice(&chunk),
+            Some(earlier) => {
+                collected.reserve(earlier.len() + chunk.len());
+                collected.extend_from_slice(&earlier);
+                collected.extend_from_slice(&chunk);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| collected.freeze()))
+}
+
+/// Undoes a `Content-Encoding`, with the size limit applied to what comes out.
+async fn decompress(headers: &HeaderMap, raw: Bytes, limit: u64) -> Result<Bytes, GatewayError> {
+    let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("identity").trim();
+    if encoding.eq_ignore_ascii_case("identity") {
+        return Ok(raw);
+    }
+    let reader = StreamReader::new(futures_util::stream::iter([Ok::<_, std::io::Error>(raw)]));
+    let mut out = Vec::new();
+    let read = if encoding.eq_ignore_ascii_case("gzip") {
+        GzipDecoder::new(reader).take(limit.saturating_add(1)).read_to_end(&mut out).await
+    } else if encoding.eq_ignore_ascii_case("zstd") {
+        ZstdDecoder::new(reader).take(limit.saturating_add(1)).read_to_end(&mut out).await
+    } else {
+        return Err(unsupported("this Content-Encoding is not understood: send gzip, zstd or no encoding"));
+    };
+    read.map_err(|_| GatewayError::bad_request("the request body does not match its Content-Encoding"))?;
+    if out.len() as u64 > limit { Err(GatewayError::too_large(limit)) } else { Ok(Bytes::from(out)) }
+}
+
+/// The raw value of a query parameter.
+pub(crate) fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    query.split('&').find_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        (key == name).then_some(value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_body_must_say_that_it_is_json() {
+        for (stated, accepted) in [
+            (Some("application/json"), true),
+            (Some("Application/JSON; charset=utf-8"), true),
+            (Some("application/vnd.api+json"), true),
+            (Some("text/plain"), false),
+            (Some("application/x-www-form-urlencoded"), false),
+            (Some("multipart/form-data; boundary=x"), false),
+            (Some("+json"), false),
+            (None, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(stated) = stated {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(stated));
+            }
+            assert_eq!(check_content_type(&headers).is_ok(), accepted, "{stated:?}");
+        }
+    }
+
+    #[test]
+    fn query_values() {
+        assert_eq!(query_value("alt=sse&key=k", "key"), Some("k"));
+        assert_eq!(query_value("monkey=k", "key"), None);
+        assert_eq!(query_value("key", "key"), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Signs of life before the first content (gateway specification, 1.9).
+//!
+//! Some clients give up when a stream stays silent, long before a slow model has read its prompt. Past a limit the
+//! reply therefore begins with status 200 and keep-alives, while behind it the attempts go on: that is no commit.
+//! Failover continues; only a final failure can no longer be a status and becomes an event in the stream.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::{Body, BodyDataStream};
+use axum::response::Response;
+use bytes::Bytes;
+use dialects::StreamProgress;
+use dialects::error::ErrorBody;
+use domain::{Dialect, Millis};
+use futures_util::StreamExt;
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::response_headers;
+
+/// The most of an error reply that is read to be told in-band.
+const ERROR_BODY: usize = 64 * 1024;
+const SHORTEST_INTERVAL: Millis = Millis::new(250);
+
+type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// The answer itself if it comes in time, else a stream that stays alive until it does.
+pub(crate) async fn accompany(
+    gateway: &Gateway,
+    request: &Arc<ClientRequest>,
+    answer: impl Future<Output = Response> + Send + 'static,
+) -> Response {
+    let mut answer: Answer = Box::pin(answer);
+    let settings = gateway.settings();
+    let after = settings.gateway.keep_alive_after(request.dialect());
+    if after.is_zero() || is_array(request) {
+        return answer.await;
+    }
+    tokio::select! {
+        biased;
+        response = &mut answer => response,
+        () = gateway.clock().sleep_until(request.arrived + after) => {
+            let interval = settings.gateway.keep_alive_interval_ms.max(SHORTEST_INTERVAL);
+            begin(gateway, request, answer, interval)
+        }
+    }
+}
+
+/// A JSON array has no place for a sign of life that every parser takes.
+fn is_array(request: &ClientRequest) -> bool {
+    request.dialect() == Dialect::Gemini && !request.gemini_sse
+}
+
+fn begin(gateway: &Gateway, request: &Arc<ClientRequest>, answer: Answer, interval: Millis) -> Response {
+    let state = Waiting {
+        gateway: gateway.clone(),
+        request: Arc::clone(request),
+        phase: Phase::Waiting(answer),
+        interval,
+        first: true,
+    };
+    let body = Body::from_stream(futures_util::stream::unfold(state, |mut state| async move {
+        let bytes = state.next().await?;
+        Some((Ok::<_, Infallible>(bytes), state))
+    }));
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    response_headers::for_stream(headers);
+    response_headers::identify(headers, gateway.version(), request.id.as_str());
+    response
+}
+
+struct Waiting {
+    gateway: Gateway,
+    request: Arc<ClientRequest>,
+    phase: Phase,
+    interval: Millis,
+    first: bool,
+}
+
+enum Phase {
+    Waiting(Answer),
+    Relaying(BodyDataStream),
+    Telling(VecDeque<Bytes>),
+}
+
+impl Waiting {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            match &mut self.phase {
+                Phase::Waiting(answer) => {
+                    if std::mem::replace(&mut self.first, false) {
+                        return Some(self.sign_of_life());
+                    }
+                    let next_sign = self.gateway.now() + self.interval;
+                    let response = tokio::select! {
+                        biased;
+                        response = answer => response,
+                        () = self.gateway.clock().sleep_until(next_sign) => return Some(self.sign_of_life()),
+                    };
+                    self.phase = self.after(response).await;
+                }
+                Phase::Relaying(body) => return body.next().await?.ok(),
+                Phase::Telling(left) => return left.pop_front(),
+            }
+        }
+    }
+
+    fn sign_of_life(&self) -> Bytes {
+        dialects::keep_alive(self.request.dialect(), self.request.id.as_str())
+    }
+
+    async fn after(&self, response: Response) -> Phase {
+        let is_stream = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|media| media.starts_with("text/event-stream"));
+        let status = response.status();
+        if status.is_success() && is_stream {
+            return Phase::Relaying(response.into_body().into_data_stream());
+        }
+        let body = axum::body::to_bytes(response.into_body(), ERROR_BODY).await.unwrap_or_default();
+        Phase::Telling(VecDeque::from([self.told(status.as_u16(), &body)]))
+    }
+
+    /// A final reply that is no stream, as an event in the client's dialect.
+    fn told(&self, status: u16, body: &[u8]) -> Bytes {
+        let error = dialects::error::read(status, body);
+        let code = error.code.as_deref().unwrap_or_else(|| routing::exhaustion::code_of(status));
+        let body = ErrorBody {
+            status: if status < 400 { 502 } else { status },
+            code,
+            message: &error.message,
+            retry_after_seconds: None,
+            request_id: Some(self.request.id.as_str()),
+            diagnostics: None,
+        };
+        dialects::error::write_stream(self.request.dialect(), &body, StreamProgress::NothingSent)
+    }
+}

@@ -1,0 +1,199 @@
+//! `GET /v1/models` in the shape the caller reads (gateway specification, 1.5).
+
+use axum::body::Body;
+use axum::response::Response;
+use catalog::Provider;
+use dialects::models::{ListShape, ModelEntry, Page, write_list, write_one};
+use domain::client_key::ClientKey;
+use domain::wire::code;
+use domain::{Dialect, Millis, RequestId};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use crate::error::{Blame, GatewayError};
+use crate::gateway::Gateway;
+use crate::ingress::query_value;
+
+/// How old a provider's own list may be before it is asked again.
+const FRESH: Millis = Millis::hours(1);
+/// How long a list request waits for providers that were never asked.
+const PATIENCE: Millis = Millis::seconds(3);
+
+/// What was asked for.
+pub(crate) struct Wanted<'a> {
+    pub(crate) beta: bool,
+    pub(crate) id: Option<&'a str>,
+    pub(crate) query: Option<&'a str>,
+    pub(crate) headers: &'a HeaderMap,
+}
+
+/// The dialect whose error envelope fits the shape.
+pub(crate) fn dialect_of(shape: ListShape) -> Dialect {
+    match shape {
+        ListShape::OpenAi => Dialect::Chat,
+        ListShape::Anthropic => Dialect::Messages,
+        ListShape::Gemini => Dialect::Gemini,
+    }
+}
+
+pub(crate) async fn answer(
+    gateway: &Gateway,
+    wanted: &Wanted<'_>,
+    shape: ListShape,
+    key: Option<&ClientKey>,
+    id: &RequestId,
+) -> Response {
+    refresh(gateway).await;
+    let prefix = wanted.query.and_then(|query| query_value(query, "prefix"));
+    let entries = entries(gateway, key, prefix);
+    let body = match wanted.id {
+        None => write_list(shape, &entries, page(wanted.query)),
+        Some(name) => match entries.iter().find(|entry| entry.id == name || name == format!("models/{}", entry.id)) {
+            Some(entry) => write_one(shape, entry),
+            None => return unknown(name).render(dialect_of(shape), id),
+        },
+    };
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=60"));
+    crate::response_headers::identify(headers, gateway.version(), id.as_str());
+    response
+}
+
+fn unknown(name: &str) -> GatewayError {
+    let message = format!("the model `{}` is not known here: GET /v1/models lists what is", name.chars().take(128).collect::<String>());
+    GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::MODEL_NOT_FOUND, message)
+}
+
+fn page(query: Option<&str>) -> Page<'_> {
+    let value = |name| query.and_then(|query| query_value(query, name));
+    Page {
+        limit: value("limit").and_then(|text| text.parse().ok()),
+        before_id: value("before_id"),
+        after_id: value("after_id"),
+    }
+}
+
+/// Every model of every connected provider that the key may use, under the provider's alias and id.
+fn entries(gateway: &Gateway, key: Option<&ClientKey>, prefix: Option<&str>) -> Vec<ModelEntry> {
+    let connections = gateway.connections();
+    let catalog = gateway.catalog();
+    let mode = prefix.map_or_else(|| gateway.settings().routing.model_prefix_mode.as_str().to_owned(), str::to_owned);
+    let mut entries = Vec::new();
+    for provider in catalog.iter().filter(|provider| connections.is_connected(&provider.id)) {
+        let reachable = connections
+            .of_provider(&provider.id)
+            .any(|entry| entry.connection.is_active && key.is_none_or(|key| key.allows_connection(&entry.connection.id)));
+        if !reachable {
+            continue;
+        }
+        for model in models_of(gateway, provider) {
+            for name in prefixes(provider, &mode) {
+                let entry = ModelEntry { id: format!("{name}/{}", model.id), ..model.clone() };
+                let qualified = format!("{}/{}", provider.id, model.id);
+                if key.is_none_or(|key| key.allows_model(&[&entry.id, &qualified])) {
+                    entries.push(entry);
+                }
+            }
+        }
+    }
+    entries
+}
+
+fn prefixes<'a>(provider: &'a Provider, mode: &str) -> Vec<&'a str> {
+    let (id, alias) = (provider.id.as_str(), provider.alias.as_str());
+    match mode {
+        "alias" => vec![alias],
+        "canonical" => vec![id],
+        _ if id == alias => vec![id],
+        _ => vec![alias, id],
+    }
+}
+
+/// The provider's models: the catalogue's, then those only the provider itself listed.
+fn models_of(gateway: &Gateway, provider: &Provider) -> Vec<ModelEntry> {
+    let mut models: Vec<ModelEntry> = provider.models.iter().map(|model| from_catalog(provider, model)).collect();
+    for listed in gateway.discovered(&provider.id) {
+        match models.iter_mut().find(|known| known.id == listed.id) {
+            Some(known) => {
+                known.context = listed.context.unwrap_or(known.context);
+                known.max_output = listed.max_output.or(known.max_output);
+            }
+            None => models.push(ModelEntry {
+                display_name: listed.name.clone().unwrap_or_else(|| listed.id.clone()),
+                provider_name: provider.id.as_str().to_owned(),
+                context: listed.context.unwrap_or(provider.default_context),
+                max_output: listed.max_output,
+                id: listed.id,
+                ..ModelEntry::default()
+            }),
+        }
+    }
+    models
+}
+
+fn from_catalog(provider: &Provider, model: &catalog::Model) -> ModelEntry {
+    ModelEntry {
+        id: model.id.clone(),
+        display_name: model.name.clone(),
+        provider_name: provider.id.as_str().to_owned(),
+        context: model.context.unwrap_or(provider.default_context),
+        max_output: model.max_output,
+        capabilities: dialects::models::Capabilities {
+            tools: model.supports.tools,
+            vision: model.supports.vision,
+            reasoning: model.supports.reasoning,
+            structured_output: model.supports.structured_output,
+            audio: model.supports.audio,
+        },
+        ..ModelEntry::default()
+    }
+}
+
+/// Asks providers whose list is old: those with open-ended lists, in the background where something is known already.
+async fn refresh(gateway: &Gateway) {
+    let now = gateway.now();
+    let connections = gateway.connections();
+    let catalog = gateway.catalog();
+    let mut first_time = Vec::new();
+    for provider in catalog.iter().filter(|provider| provider.passthrough_models || provider.models.is_empty()) {
+        let asked_at = gateway.discovered_at(&provider.id);
+        if asked_at.is_some_and(|at| now.since(at) < FRESH) {
+            continue;
+        }
+        let Some(entry) = connections.of_provider(&provider.id).find(|entry| entry.connection.is_active) else { continue };
+        let task = {
+            let (gateway, entry) = (gateway.clone(), std::sync::Arc::clone(entry));
+            async move { discover(&gateway, &entry).await }
+        };
+        let handle = gateway.tracker().spawn(task);
+        if asked_at.is_none() {
+            first_time.push(handle);
+        }
+    }
+    let all = futures_util::future::join_all(first_time);
+    tokio::select! {
+        biased;
+        _ = all => {}
+        () = gateway.clock().sleep_until(now + PATIENCE) => {}
+    }
+}
+
+/// Asks one account's provider for its models and remembers the answer, an empty one on failure included.
+async fn discover(gateway: &Gateway, entry: &crate::address_book::Entry) {
+    let Some(target) = gateway.target(entry) else { return };
+    let found = tokio::select! {
+        biased;
+        () = gateway.cancel().cancelled() => return,
+        found = upstream::discovery::models(gateway.transport().as_ref(), &target, gateway.clock().as_ref()) => found,
+    };
+    match found {
+        Ok(models) => gateway.set_discovered(&entry.connection.provider, models),
+        Err(error) => {
+            tracing::debug!(provider = %entry.connection.provider, %error, "the model list could not be read");
+            let known = gateway.discovered(&entry.connection.provider);
+            gateway.set_discovered(&entry.connection.provider, known);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The life of a request.
+//!
+//! | # | stage | what happens | file |
+//! | --- | --- | --- | --- |
+//! | 1 | arrive | host and origin, client key, body limit | `routes`, `edge`, `ingress` |
+//! | 2 | glance | model, stream flag, sizes: borrowed from the bytes | `ingress` (`dialects::glance`) |
+//! | 3 | resolve | model name to provider and model | `resolve` |
+//! | 4 | plan | accounts ranked, exclusions with reasons | `plan` |
+//! | 5 | admit | everything an attempt needs, or nothing | `admit` |
+//! | 6 | translate | bytes pass, a few values are spliced | `translate` |
+//! | 7 | send | upstream call with headers from scratch | `send` (`upstream`) |
+//! | 8 | hold | nothing promised before the first meaningful frame | `hold` |
+//! | 9 | commit | status, headers, first content | `attempt_loop`, `relay` |
+//! | 10 | relay | frames flow, usage is counted | `relay` |
+//! | 11 | settle | one verdict, permit given back | `attempt` |
+//! | 12 | record | one row, written behind | `record` |
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use domain::Operation;
+use domain::request_log::RequestOutcome;
+
+use crate::attempt_loop;
+use crate::error::GatewayError;
+use crate::gateway::Gateway;
+use crate::ingress::{self, ClientRequest, Head};
+use crate::keep_alive;
+use crate::plan::plan;
+use crate::record::{End, Recorder};
+use crate::resolve::resolve;
+use crate::usage_estimate;
+
+/// Answers one agent request, whatever happens.
+pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
+    let request = match ingress::receive(&gateway, head, body).await {
+        Ok(request) => request,
+        Err((head, error)) => return error.render(head.operation.dialect(), &head.id),
+    };
+    let request = Arc::new(request);
+    let answer = serve(gateway.clone(), Arc::clone(&request));
+    if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await }
+}
+
+async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
+    let mut recorder = Recorder::new(&gateway, &request);
+    let resolved = match resolve(&gateway, &request) {
+        Ok(resolved) => resolved,
+        Err(error) => return refuse(&request, &mut recorder, &error),
+    };
+    recorder.journey.rule = Some(resolved.rule);
+    let catalog = gateway.catalog();
+    let (steps, exclusions) = match catalog.get(&resolved.provider) {
+        Some(provider) => plan(&gateway, &request, &resolved, provider),
+        None => (Vec::new(), Vec::new()),
+    };
+    recorder.journey.exclusions = exclusions;
+    let response = attempt_loop::run(&gateway, &request, &resolved, steps, recorder).await;
+    if request.operation == Operation::CountTokens && !response.status().is_success() {
+        return counted_here(&request, response);
+    }
+    response
+}
+
+fn refuse(request: &ClientRequest, recorder: &mut Recorder, error: &GatewayError) -> Response {
+    recorder.finish(&End {
+        status: error.status.as_u16(),
+        outcome: RequestOutcome::Failure,
+        error_code: Some(error.code),
+        error_summary: Some(&error.message),
+    });
+    error.render(request.dialect(), &request.id)
+}
+
+/// Agents count tokens all the time and take a refusal badly: where the upstream cannot count, an estimate is given
+/// (gateway specification, 2.15). A wrong local key or model name stays an error.
+fn counted_here(request: &ClientRequest, refused: Response) -> Response {
+    let own_doing = matches!(refused.status().as_u16(), 400 | 403);
+    if own_doing {
+        return refused;
+    }
+    let glance = &request.glance;
+    let tokens = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
+    let (head, _) = refused.into_parts();
+    let mut response = Response::new(Body::from(format!("{{\"input_tokens\":{tokens}}}")));
+    *response.headers_mut() = head.headers;
+    let headers = response.headers_mut();
+    headers.remove(http::header::RETRY_AFTER);
+    headers.remove(domain::wire::header::SHOULD_RETRY);
+    crate::response_headers::set(headers, domain::wire::header::WARNINGS, "TOKENS_ESTIMATED");
+    response
+}

@@ -1,0 +1,102 @@
+//! Stage 4: the accounts that could serve the request, ranked; and who was left out, with the reason.
+
+use std::sync::Arc;
+
+use catalog::Provider;
+use domain::request_log::ExclusionRecord;
+use domain::wire::reason;
+use domain::{Availability, Candidate, Exclusion, Mechanism};
+use routing::{Plan, Resolved, Route};
+
+use crate::address_book::Entry;
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+
+/// One account to try, in order.
+pub(crate) struct Step {
+    pub(crate) candidate: Candidate,
+    pub(crate) entry: Arc<Entry>,
+}
+
+/// Ranks the provider's accounts for this request.
+pub(crate) fn plan(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    provider: &Provider,
+) -> (Vec<Step>, Vec<ExclusionRecord>) {
+    let connections = gateway.connections();
+    let entries: Vec<Arc<Entry>> = connections.of_provider(&resolved.provider).cloned().collect();
+    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved)).collect();
+    let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
+
+    let Plan::Ranked { attempts, excluded } = routing::plan(Route::Direct, &candidates, |candidate| {
+        match entry_of(candidate) {
+            Some(entry) => availability(gateway, request, provider, candidate, entry),
+            None => Availability::Excluded(exclusion(Mechanism::SwitchedOff, reason::SWITCHED_OFF)),
+        }
+    });
+    let steps = attempts
+        .into_iter()
+        .filter_map(|attempt| {
+            let entry = Arc::clone(entry_of(&attempt.candidate)?);
+            Some(Step { candidate: attempt.candidate, entry })
+        })
+        .collect();
+    let exclusions = excluded
+        .into_iter()
+        .map(|(candidate, exclusion)| {
+            let name = entry_of(&candidate).map(|entry| entry.connection.name.clone());
+            excluded_record(&candidate, name, exclusion)
+        })
+        .collect();
+    (steps, exclusions)
+}
+
+pub(crate) fn excluded_record(candidate: &Candidate, name: Option<String>, exclusion: Exclusion) -> ExclusionRecord {
+    ExclusionRecord {
+        provider: candidate.provider.clone(),
+        model: candidate.model.clone(),
+        connection: Some(candidate.connection.clone()),
+        connection_name: name,
+        exclusion,
+    }
+}
+
+fn candidate(entry: &Entry, resolved: &Resolved) -> Candidate {
+    Candidate {
+        provider: resolved.provider.clone(),
+        connection: entry.connection.id.clone(),
+        model: resolved.model.clone(),
+        priority: entry.connection.priority,
+        enabled: entry.connection.is_active,
+    }
+}
+
+/// What the request itself rules out, then what the Engine says.
+fn availability(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    provider: &Provider,
+    candidate: &Candidate,
+    entry: &Entry,
+) -> Availability {
+    let connection = &entry.connection;
+    if request.key.as_ref().is_some_and(|key| !key.allows_connection(&connection.id)) {
+        return Availability::Excluded(exclusion(Mechanism::KeyAllowList, reason::KEY_ALLOW_LIST));
+    }
+    if !provider.serves(request.operation, &candidate.model) {
+        return Availability::Excluded(exclusion(Mechanism::DialectMismatch, reason::DIALECT_MISMATCH));
+    }
+    if connection.excluded_models.contains(&candidate.model) {
+        return Availability::Excluded(exclusion(Mechanism::ExcludedModel, reason::EXCLUDED_MODEL));
+    }
+    if entry.credential.is_none() && connection.auth_type != domain::connection::AuthType::None {
+        return Availability::Excluded(exclusion(Mechanism::CredentialGate, reason::CREDENTIAL_GATE));
+    }
+    gateway.engine().availability(candidate, connection.max_concurrent)
+}
+
+fn exclusion(mechanism: Mechanism, reason: &str) -> Exclusion {
+    Exclusion { mechanism, reason: reason.to_owned(), until: None }
+}

@@ -1,0 +1,208 @@
+//! Stage 12: the story of a request, written behind. Exactly one row for every request that was read, whatever ended it.
+
+use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
+use domain::wire::code;
+use domain::{Candidate, Dialect, Millis, Usage};
+use routing::Journey;
+
+use crate::events::Topic;
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::usage_estimate;
+
+/// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
+/// left and everything is dropped, as aborted.
+pub(crate) struct Recorder {
+    gateway: Gateway,
+    record: RequestRecord,
+    pub(crate) journey: Journey,
+    open: Option<AttemptRecord>,
+    estimated_input: u64,
+    /// Bytes of answer text seen, for the estimate.
+    pub(crate) output_bytes: u64,
+    finished: bool,
+}
+
+/// How a request ended, in the words of its row.
+pub(crate) struct End<'a> {
+    pub(crate) status: u16,
+    pub(crate) outcome: RequestOutcome,
+    pub(crate) error_code: Option<&'a str>,
+    pub(crate) error_summary: Option<&'a str>,
+}
+
+impl Recorder {
+    pub(crate) fn new(gateway: &Gateway, request: &ClientRequest) -> Self {
+        let record = RequestRecord {
+            id: request.id.clone(),
+            at: request.arrived,
+            method: request.method.to_string(),
+            path: request.path.clone(),
+            source: request.dialect(),
+            target: None,
+            status: 0,
+            outcome: RequestOutcome::Aborted,
+            stream: request.stream,
+            requested_model: request.requested_model().chars().take(256).collect(),
+            provider: None,
+            model: None,
+            connection: None,
+            connection_name: None,
+            key: request.key.as_ref().map(|key| key.id.clone()),
+            key_name: request.key.as_ref().map(|key| key.name.clone()),
+            agent: request.agent(),
+            duration: Millis::ZERO,
+            time_to_first_token: None,
+            usage: Usage::default(),
+            cost: None,
+            error_code: None,
+            error_summary: None,
+            session_tag: request.session_tag(),
+            trace: Trace::default(),
+        };
+        let glance = &request.glance;
+        Recorder {
+            gateway: gateway.clone(),
+            record,
+            journey: Journey::default(),
+            open: None,
+            estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
+            output_bytes: 0,
+            finished: false,
+        }
+    }
+
+    /// An attempt begins.
+    pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
+        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        self.record.target = Some(target);
+        self.record.provider = Some(candidate.provider.clone());
+        self.record.model = Some(candidate.model.clone());
+        self.record.connection = Some(candidate.connection.clone());
+        self.record.connection_name = Some(connection_name.to_owned());
+        self.open = Some(AttemptRecord {
+            n,
+            provider: candidate.provider.clone(),
+            model: candidate.model.clone(),
+            connection: candidate.connection.clone(),
+            connection_name: connection_name.to_owned(),
+            started_at: self.gateway.now(),
+            queued: Millis::ZERO,
+            connect: None,
+            first_token: None,
+            duration: Millis::ZERO,
+            status: None,
+            kind: String::new(),
+            decision: String::new(),
+            message: None,
+        });
+    }
+
+    /// The response head arrived.
+    pub(crate) fn connected(&mut self, status: u16) {
+        let now = self.gateway.now();
+        if let Some(open) = &mut self.open {
+            open.connect = Some(now.since(open.started_at));
+            open.status = Some(status);
+        }
+    }
+
+    /// The first text, tool call or reasoning arrived.
+    pub(crate) fn first_token(&mut self) {
+        let now = self.gateway.now();
+        if let Some(open) = &mut self.open
+            && open.first_token.is_none()
+        {
+            open.first_token = Some(now.since(open.started_at));
+            self.record.time_to_first_token = Some(now.since(self.record.at));
+        }
+    }
+
+    /// The open attempt is over.
+    pub(crate) fn end_attempt(&mut self, kind: &str, decision: &str, message: Option<&str>) {
+        let Some(mut open) = self.open.take() else { return };
+        open.duration = self.gateway.now().since(open.started_at);
+        open.kind = kind.to_owned();
+        open.decision = decision.to_owned();
+        open.message = message.map(str::to_owned);
+        tracing::debug!(
+            request = %self.record.id,
+            n = open.n,
+            provider = %open.provider,
+            connection = %open.connection,
+            model = %open.model,
+            status = open.status,
+            kind = %open.kind,
+            ms = open.duration.as_millis(),
+            "attempt"
+        );
+        self.journey.attempts.push(open);
+    }
+
+    /// Short codes of what was changed on the way, each once.
+    pub(crate) fn warn(&mut self, codes: &[&'static str]) {
+        for code in codes {
+            if !self.journey.warnings.iter().any(|known| known == code) {
+                self.journey.warnings.push((*code).to_owned());
+            }
+        }
+    }
+
+    pub(crate) fn usage(&mut self) -> &mut Usage {
+        &mut self.record.usage
+    }
+
+    /// The request is over: what it consumed. Later calls change nothing.
+    pub(crate) fn finish(&mut self, end: &End<'_>) -> Usage {
+        if std::mem::replace(&mut self.finished, true) {
+            return self.record.usage;
+        }
+        self.end_attempt("success", "answer", None);
+        let now = self.gateway.now();
+        let record = &mut self.record;
+        record.status = end.status;
+        record.outcome = end.outcome;
+        record.error_code = end.error_code.map(str::to_owned);
+        record.error_summary = end.error_summary.map(str::to_owned);
+        record.duration = now.since(record.at);
+        if end.outcome == RequestOutcome::Success {
+            usage_estimate::complete(&mut record.usage, self.estimated_input, self.output_bytes.div_ceil(4));
+        }
+        record.cost = cost(&self.gateway, record);
+        record.trace = Trace {
+            rule: self.journey.rule,
+            attempts: std::mem::take(&mut self.journey.attempts),
+            exclusions: std::mem::take(&mut self.journey.exclusions),
+            warnings: std::mem::take(&mut self.journey.warnings),
+        };
+        self.gateway.counters().tokens(now, record.usage.output.unwrap_or(0));
+        self.gateway.store().record_request(record.clone());
+        self.gateway.announce(&[Topic::Requests, Topic::Usage]);
+        self.record.usage
+    }
+}
+
+fn cost(gateway: &Gateway, record: &RequestRecord) -> Option<f64> {
+    if let Some(stated) = record.usage.provider_cost {
+        return Some(stated);
+    }
+    let catalog = gateway.catalog();
+    let provider = catalog.get(record.provider.as_ref()?)?;
+    let price = provider.model(record.model.as_deref()?)?.price.as_ref()?;
+    Some(catalog::pricing::cost(price, &record.usage))
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        self.end_attempt("client_aborted", "stop", None);
+        self.finish(&End {
+            status: 499,
+            outcome: RequestOutcome::Aborted,
+            error_code: Some(code::CLIENT_CLOSED_REQUEST),
+            error_summary: None,
+        });
+    }
+}

@@ -1,0 +1,174 @@
+//! One door for everything: edge check, one normalised path, one exact table of routes.
+
+use std::net::IpAddr;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use axum::{Extension, Router};
+use dialects::ListShape;
+use domain::wire::code;
+use domain::{Dialect, Operation, RequestId};
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderValue, Method, StatusCode, Uri};
+use tower::ServiceExt;
+use tower_http::catch_panic::CatchPanicLayer;
+use uuid::Uuid;
+
+use crate::edge::{self, Peer};
+use crate::error::{Blame, GatewayError};
+use crate::gateway::Gateway;
+use crate::ingress::{self, Head};
+use crate::path::{self, Route};
+use crate::{models, pipeline, response_headers};
+
+#[derive(Clone)]
+struct Doors {
+    gateway: Gateway,
+    management: Router,
+}
+
+/// Everything the listener serves. `management` answers normalised `/api/…` paths, behind its own token.
+pub fn router(gateway: Gateway, management: Router) -> Router {
+    let doors = Doors { gateway, management };
+    Router::new().fallback(door).layer(Extension(doors)).layer(CatchPanicLayer::custom(panicked))
+}
+
+async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response {
+    let gateway = &doors.gateway;
+    let id = RequestId::from(Uuid::now_v7().to_string());
+    let settings = gateway.settings();
+    let allowed = edge::Allowed { hosts: &settings.gateway.allowed_hosts, origins: &settings.gateway.cors_origins };
+    if let Err(error) = edge::check(request.uri(), request.headers(), allowed) {
+        return error.render(Dialect::Chat, &id);
+    }
+    let Ok(normalised) = path::normalise(request.uri().path()) else {
+        return GatewayError::bad_request("the path is not readable: no dot segments, and every % followed by two digits")
+            .render(Dialect::Chat, &id);
+    };
+    let cross = cors_origin(request.headers());
+    let mut response = match path::route(request.method(), &normalised) {
+        Route::Management(path) => return manage(doors.management, request, &path, &id).await,
+        _ if request.method() == Method::OPTIONS && cross.is_some() => preflight(),
+        Route::Agent { operation, model } => agent(gateway, request, normalised.path, operation, model, id).await,
+        Route::Models { beta, id: wanted } => list(gateway, &request, beta, wanted.as_deref(), &id).await,
+        Route::Alive => alive(gateway, &id),
+        Route::MethodNotAllowed { allow } => method_not_allowed(allow, &id),
+        Route::Unknown => unknown(&normalised.path, &id),
+    };
+    if let Some(origin) = cross {
+        response.headers_mut().insert(http::header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        response.headers_mut().insert(http::header::VARY, HeaderValue::from_static("origin"));
+    }
+    response
+}
+
+/// The origin of a page that the edge check has let in; the window's own pages included.
+fn cors_origin(headers: &http::HeaderMap) -> Option<HeaderValue> {
+    headers.get(http::header::ORIGIN).cloned()
+}
+
+fn preflight() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    headers.insert(http::header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
+    headers.insert(
+        http::header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("authorization, content-type, x-api-key, x-goog-api-key, anthropic-version, anthropic-beta"),
+    );
+    response
+}
+
+async fn agent(
+    gateway: &Gateway,
+    request: Request,
+    path: String,
+    operation: Operation,
+    path_model: Option<String>,
+    id: RequestId,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let head = Head {
+        id,
+        arrived: gateway.now(),
+        beta_path: is_beta(&path),
+        method: parts.method,
+        path,
+        query: parts.uri.query().map(str::to_owned),
+        headers: parts.headers,
+        operation,
+        path_model,
+        peer,
+    };
+    pipeline::run(gateway.clone(), head, body).await
+}
+
+/// Only `/v1beta` takes a key from the query.
+fn is_beta(path: &str) -> bool {
+    path.split('/').any(|segment| segment.eq_ignore_ascii_case("v1beta"))
+}
+
+async fn list(gateway: &Gateway, request: &Request, beta: bool, wanted: Option<&str>, id: &RequestId) -> Response {
+    let headers = request.headers();
+    let query = request.uri().query();
+    let shape: ListShape = dialects::list_shape(headers, beta);
+    let peer: Option<IpAddr> = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    match ingress::authenticate(gateway, headers, query, beta, peer) {
+        Err(error) => error.render(models::dialect_of(shape), id),
+        Ok(key) => {
+            let wanted = models::Wanted { beta, id: wanted, query, headers };
+            models::answer(gateway, &wanted, shape, key.as_deref(), id).await
+        }
+    }
+}
+
+async fn manage(management: Router, mut request: Request, path: &str, id: &RequestId) -> Response {
+    let target = match request.uri().query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let Ok(uri) = target.parse::<Uri>() else { return unknown(path, id) };
+    *request.uri_mut() = uri;
+    match management.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+fn alive(gateway: &Gateway, id: &RequestId) -> Response {
+    let body = format!("{{\"status\":\"ok\",\"name\":\"OmniRoute\",\"version\":\"{}\"}}", gateway.version());
+    let mut response = Response::new(Body::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response_headers::identify(response.headers_mut(), gateway.version(), id.as_str());
+    response
+}
+
+fn method_not_allowed(allow: &'static str, id: &RequestId) -> Response {
+    let message = format!("this path does not take that method: use {allow}");
+    let error =
+        GatewayError::new(Blame::Client, StatusCode::METHOD_NOT_ALLOWED, code::METHOD_NOT_ALLOWED, message);
+    let mut response = error.render(Dialect::Chat, id);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+fn unknown(path: &str, id: &RequestId) -> Response {
+    let shown: String = path.chars().take(128).collect();
+    let message = format!("nothing is served at {shown}: agents use /v1/chat/completions, /v1/responses, /v1/messages or /v1beta/models");
+    GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::UNKNOWN_ENDPOINT, message).render(Dialect::Chat, id)
+}
+
+fn panicked(cause: Box<dyn std::any::Any + Send>) -> http::Response<Body> {
+    let text = cause.downcast_ref::<&str>().copied().or_else(|| cause.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(cause = text.unwrap_or("unknown"), "a request ended in a panic");
+    let id = RequestId::from(Uuid::now_v7().to_string());
+    GatewayError::new(
+        Blame::Local,
+        StatusCode::INTERNAL_SERVER_ERROR,
+        code::INTERNAL,
+        "OmniRoute failed to handle this request: its log says why",
+    )
+    .render(Dialect::Chat, &id)
+}

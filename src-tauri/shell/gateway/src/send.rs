@@ -1,0 +1,301 @@
+//! Stages 6 to 8 of one attempt: translate, send, and hold until something can be promised. One call, one attempt:
+//! whether to try again is the loop's business.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use dialects::{Framing, UpstreamError};
+use domain::{Millis, Operation, Outcome, Reason};
+use futures_util::StreamExt;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use resilience::failure::{Diagnosis, Reply};
+use secrecy::ExposeSecret;
+use upstream::{Call, Target};
+
+use crate::gateway::Gateway;
+use crate::hold::{Held, StreamFailure, UpstreamStream, hold};
+use crate::ingress::ClientRequest;
+use crate::plan::Step;
+use crate::record::Recorder;
+use crate::relay::diagnose;
+use crate::response_headers;
+use crate::translate::translate;
+
+/// The most of an error body that is read.
+const ERROR_BODY: usize = 16 * 1024;
+/// The largest whole answer in bytes; a larger one is an upstream gone wrong.
+const WHOLE_BODY: usize = 256 * 1024 * 1024;
+
+/// An attempt that may be answered with.
+pub(crate) enum Served {
+    Whole(Response),
+    Stream(Box<Committed>),
+}
+
+/// A stream with something meaningful in it.
+pub(crate) struct Committed {
+    pub(crate) stream: UpstreamStream,
+    pub(crate) held: Vec<Bytes>,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    /// The frames are elements of one JSON array.
+    pub(crate) array: bool,
+}
+
+/// An attempt that failed before anything was promised.
+pub(crate) struct Failed {
+    pub(crate) diagnosis: Diagnosis,
+    pub(crate) kind: &'static str,
+    /// One line, redacted.
+    pub(crate) message: String,
+    /// The upstream's own refusal, to be passed on where it stands for all.
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// An HTTP error of the upstream's, as it came.
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Makes one attempt.
+pub(crate) async fn send(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    let Some(target) = gateway.target(&step.entry) else {
+        return Err(transport_failure(gateway, Reason::Unreachable, "the provider is not in the catalogue"));
+    };
+    let translated = translate(request, &step.candidate.model);
+    recorder.warn(&translated.warnings);
+    let call = Call {
+        target: &target,
+        operation: request.operation,
+        model: &step.candidate.model,
+        stream: request.stream,
+        query: request.query.as_deref(),
+        client_headers: &request.headers,
+        body: translated.body,
+        request_id: request.id.as_str(),
+    };
+    let outgoing = upstream::build(&call)
+        .map_err(|error| transport_failure(gateway, Reason::Unreachable, &error.to_string()))?;
+    let response = respond(gateway, outgoing, &target).await?;
+    recorder.connected(response.status().as_u16());
+    if !response.status().is_success() {
+        return Err(refused(gateway, &target, response).await);
+    }
+    match framing(request, response.headers()) {
+        Some(framing) => held_stream(gateway, request, &target, response, framing, recorder).await,
+        None => whole(gateway, request, &target, response, recorder).await,
+    }
+}
+
+/// The response head, within the limit.
+async fn respond(
+    gateway: &Gateway,
+    outgoing: http::Request<Bytes>,
+    target: &Target,
+) -> Result<http::Response<upstream::Body>, Box<Failed>> {
+    let limit = target.provider.start_timeout.unwrap_or(gateway.settings().network.response_start_timeout_ms);
+    let deadline = gateway.now() + limit;
+    tokio::select! {
+        biased;
+        answer = gateway.transport().send(outgoing, &target.route) => answer.map_err(|error| {
+            transport_failure(gateway, error.reason(), &error.to_string())
+        }),
+        () = gateway.clock().sleep_until(deadline) => {
+            let message = format!("no answer began within {limit}");
+            Err(transport_failure(gateway, Reason::ResponseStartTimeout, &message))
+        }
+    }
+}
+
+/// How the answer is cut into frames; `None` for a whole body.
+fn framing(request: &ClientRequest, headers: &HeaderMap) -> Option<Framing> {
+    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    if media.to_ascii_lowercase().starts_with("text/event-stream") {
+        return Some(Framing::Sse);
+    }
+    let array = request.operation == Operation::StreamGenerateContent && !request.gemini_sse;
+    (request.stream && array).then_some(Framing::JsonArray)
+}
+
+async fn held_stream(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    target: &Target,
+    response: http::Response<upstream::Body>,
+    framing: Framing,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    let (head, body) = response.into_parts();
+    let idle = gateway.settings().network.stream_idle_timeout_ms;
+    let clock = std::sync::Arc::clone(gateway.clock());
+    let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, idle);
+    let held = match hold(&mut stream, recorder).await {
+        Held::Committed(held) => held,
+        Held::Empty(held) if answers_natively(target) => held,
+        Held::Empty(_) => return Err(transport_failure(gateway, Reason::EmptyOrGarbled, "the answer was empty")),
+        Held::Failed(failure) => return Err(stream_failure(gateway, &failure)),
+    };
+    Ok(Served::Stream(Box::new(Committed {
+        stream,
+        held,
+        status: head.status,
+        headers: response_headers::from_upstream(&head.headers),
+        array: framing == Framing::JsonArray,
+    })))
+}
+
+/// A whole answer is collected before anything is promised: a body that breaks off can still be had elsewhere.
+async fn whole(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    target: &Target,
+    response: http::Response<upstream::Body>,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    let (head, body) = response.into_parts();
+    let body = collect(gateway, body, WHOLE_BODY).await.map_err(|failure| stream_failure(gateway, &failure))?;
+    let inspection = dialects::inspect(request.operation, &body);
+    recorder.usage().absorb(&inspection.usage);
+    if let Some(error) = inspection.error {
+        return Err(stream_failure(gateway, &StreamFailure::Stated(error)));
+    }
+    let has_something = inspection.has_output || inspection.has_reasoning;
+    let ended_natively = inspection.finish.is_some() && answers_natively(target);
+    if request.operation.generates() && !has_something && !ended_natively {
+        return Err(transport_failure(gateway, Reason::EmptyOrGarbled, "the answer was empty, or not of this format"));
+    }
+    recorder.first_token();
+    recorder.output_bytes += body.len() as u64;
+    let mut answer = Response::new(Body::from(body));
+    *answer.status_mut() = head.status;
+    *answer.headers_mut() = response_headers::from_upstream(&head.headers);
+    Ok(Served::Whole(answer))
+}
+
+/// An answer without content is believed only where its own maker sends it (gateway specification, 3.8).
+fn answers_natively(target: &Target) -> bool {
+    const NATIVE: [&str; 3] =
+        ["https://api.openai.com/", "https://api.anthropic.com/", "https://generativelanguage.googleapis.com/"];
+    NATIVE.iter().any(|origin| target.base_url().starts_with(origin))
+}
+
+async fn refused(gateway: &Gateway, target: &Target, response: http::Response<upstream::Body>) -> Box<Failed> {
+    let (head, body) = response.into_parts();
+    let body = match collect(gateway, body, ERROR_BODY).await {
+        Ok(body) => body,
+        Err(_) => Bytes::new(),
+    };
+    let error = dialects::error::read(head.status.as_u16(), &body);
+    let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let message = dialects::error::sanitize(&error.message);
+    let reply = Reply::Http {
+        status: head.status.as_u16(),
+        retry_after: retry_after.or(error.retry_after_text.as_deref()),
+        message: &message,
+        code: error.code.as_deref().or(error.kind.as_deref()),
+    };
+    let diagnosis = resilience::failure::diagnose(&reply, gateway.now());
+    let refusal = passable(&head, body, target, &error);
+    Box::new(Failed { kind: kind(&diagnosis), diagnosis, message, refusal })
+}
+
+/// The refusal in the upstream's own bytes, unless they repeat the credential or are no JSON error at all.
+fn passable(head: &http::response::Parts, body: Bytes, target: &Target, error: &UpstreamError) -> Option<Refusal> {
+    let leaks = target
+        .credential
+        .as_ref()
+        .is_some_and(|secret| contains(&body, secret.expose_secret().as_bytes()));
+    let is_json = body.first().is_some_and(|byte| matches!(byte, b'{' | b'['));
+    if leaks || !is_json || error.message.is_empty() {
+        return None;
+    }
+    let mut headers = response_headers::from_upstream(&head.headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Some(Refusal { status: head.status, headers, body })
+}
+
+fn contains(body: &[u8], needle: &[u8]) -> bool {
+    !needle.is_empty() && body.windows(needle.len()).any(|window| window == needle)
+}
+
+/// A whole body, up to `limit` bytes; a longer error body is cut there, a longer answer is a failure.
+async fn collect(gateway: &Gateway, mut body: upstream::Body, limit: usize) -> Result<Bytes, StreamFailure> {
+    let idle = gateway.settings().network.stream_idle_timeout_ms;
+    let mut collected: Vec<Bytes> = Vec::new();
+    let mut size = 0;
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = body.next() => next,
+            () = gateway.clock().sleep_until(gateway.now() + idle) => return Err(silent(idle)),
+        };
+        match next {
+            None => break,
+            Some(Err(error)) => {
+                return Err(StreamFailure::Broken { reason: error.reason(), message: error.to_string() });
+            }
+            Some(Ok(chunk)) => {
+                size += chunk.len();
+                collected.push(chunk);
+                if size > limit {
+                    break;
+                }
+            }
+        }
+    }
+    if size > limit && limit == WHOLE_BODY {
+        let message = format!("the answer is larger than {limit} bytes");
+        return Err(StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message });
+    }
+    if let [only] = collected.as_slice() {
+        return Ok(only.clone());
+    }
+    let mut joined = BytesMut::with_capacity(size);
+    collected.iter().for_each(|chunk| joined.extend_from_slice(chunk));
+    Ok(joined.freeze())
+}
+
+fn silent(limit: Millis) -> StreamFailure {
+    StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message: format!("nothing came for {limit}") }
+}
+
+fn transport_failure(gateway: &Gateway, reason: Reason, message: &str) -> Box<Failed> {
+    stream_failure(gateway, &StreamFailure::Broken { reason, message: message.to_owned() })
+}
+
+fn stream_failure(gateway: &Gateway, failure: &StreamFailure) -> Box<Failed> {
+    let diagnosis = diagnose(failure, gateway.now());
+    let message = match failure {
+        StreamFailure::Stated(error) => dialects::error::sanitize(&error.message),
+        StreamFailure::Broken { message, .. } => message.clone(),
+    };
+    Box::new(Failed { kind: kind(&diagnosis), diagnosis, message, refusal: None })
+}
+
+fn kind(diagnosis: &Diagnosis) -> &'static str {
+    match &diagnosis.outcome {
+        Outcome::Failure(failure) => failure.reason.kind(),
+        Outcome::Neutral(_) => Reason::InvalidRequest.kind(),
+        Outcome::Success(_) => "success",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_is_found_anywhere_in_a_body() {
+        assert!(contains(b"{\"error\":\"bad key sk-1\"}", b"sk-1"));
+        assert!(!contains(b"{}", b"sk-1"));
+        assert!(!contains(b"{}", b""));
+    }
+}
