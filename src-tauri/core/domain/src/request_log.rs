@@ -43,6 +43,8 @@ pub struct RequestRecord {
     /// To the first text, tool call or reasoning.
     pub time_to_first_token: Option<Millis>,
     pub usage: Usage,
+    /// US dollars at the prices of that day; absent when the model has no known price.
+    pub cost: Option<f64>,
     pub error_code: Option<String>,
     /// One line, redacted.
     pub error_summary: Option<String>,

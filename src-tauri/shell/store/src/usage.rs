@@ -1,0 +1,215 @@
+//! Tokens and money, added up (gateway specification, 5.5 and 6.1 `/api/usage/summary`).
+//!
+//! Usage has a table of its own because it outlives the log: deleting what people asked does not delete what it cost.
+
+use domain::request_log::RequestRecord;
+use domain::{ClientKeyId, ConnectionId, ProviderId, Timestamp};
+use sqlx::{FromRow, SqliteConnection};
+
+use crate::columns::{Cell, from_instant, from_length, integer, natural};
+use crate::{Error, Store};
+
+/// Counts above this are stored as this: no answer has more, and a hostile figure must not overflow a sum.
+const MAX_TOKENS: u64 = 1_000_000_000_000;
+
+/// What a group has in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    /// A calendar day (`2026-11-29`) of the zone that is this many seconds east of UTC.
+    Day {
+        offset_seconds: i32,
+    },
+    Provider,
+    /// The model that answered, as `provider/model`.
+    Model,
+    Key,
+    Connection,
+}
+
+/// Sums over requests. Tokens that an upstream did not state count as none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UsageTotals {
+    pub requests: u64,
+    pub successes: u64,
+    pub failures: u64,
+    /// The client left.
+    pub aborted: u64,
+    /// Neither read from nor written to a cache.
+    pub input_fresh: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    pub reasoning: u64,
+    /// US dollars; requests without a known price count as nothing.
+    pub cost: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageGroup {
+    /// The day, provider, `provider/model`, key id or connection id; `None` for requests that have none, such as
+    /// those that reached no provider.
+    pub group: Option<String>,
+    /// The latest name of the key or connection.
+    pub name: Option<String>,
+    pub totals: UsageTotals,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UsageSummary {
+    /// By group, days in order.
+    pub groups: Vec<UsageGroup>,
+    pub totals: UsageTotals,
+}
+
+/// `max(timestamp)` makes SQLite take the bare column `name` from the newest row of the group.
+macro_rules! summary {
+    ($group:literal, $name:literal) => {
+        concat!(
+            "SELECT ",
+            $group,
+            " AS grouping, ",
+            $name,
+            " AS name, max(timestamp) AS newest, count(*) AS requests,
+                sum(outcome = 'success') AS successes, sum(outcome = 'failure') AS failures,
+                sum(outcome = 'aborted') AS aborted, coalesce(sum(tokens_input), 0) AS input_fresh,
+                coalesce(sum(tokens_cache_read), 0) AS cache_read,
+                coalesce(sum(tokens_cache_creation), 0) AS cache_write, coalesce(sum(tokens_output), 0) AS output,
+                coalesce(sum(tokens_reasoning), 0) AS reasoning, total(cost) AS cost
+             FROM usage_history WHERE timestamp >= ?1 AND timestamp < ?2 GROUP BY grouping ORDER BY grouping"
+        )
+    };
+}
+
+#[derive(FromRow)]
+struct Row {
+    grouping: Option<String>,
+    name: Option<String>,
+    requests: i64,
+    successes: i64,
+    failures: i64,
+    aborted: i64,
+    input_fresh: i64,
+    cache_read: i64,
+    cache_write: i64,
+    output: i64,
+    reasoning: i64,
+    cost: f64,
+}
+
+impl Store {
+    /// Usage from `since` (inclusive) to `until` (exclusive).
+    pub async fn usage_summary(
+        &self,
+        group_by: GroupBy,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<UsageSummary, Error> {
+        self.settle().await;
+        let (sql, offset_seconds) = match group_by {
+            GroupBy::Day { offset_seconds } => {
+                (summary!("date(timestamp / 1000 + ?3, 'unixepoch')", "NULL"), offset_seconds)
+            }
+            GroupBy::Provider => (summary!("provider", "NULL"), 0),
+            GroupBy::Model => (summary!("provider || '/' || model", "NULL"), 0),
+            GroupBy::Key => (summary!("api_key_id", "api_key_name"), 0),
+            GroupBy::Connection => (summary!("connection_id", "connection_name"), 0),
+        };
+        let mut query = sqlx::query_as(sql).bind(from_instant(since)).bind(from_instant(until));
+        if matches!(group_by, GroupBy::Day { .. }) {
+            query = query.bind(offset_seconds);
+        }
+        let rows: Vec<Row> = query.fetch_all(self.database().reader()).await?;
+        let groups: Vec<UsageGroup> = rows.into_iter().map(UsageGroup::from).collect();
+        let mut totals = UsageTotals::default();
+        for group in &groups {
+            totals.add(&group.totals);
+        }
+        Ok(UsageSummary { groups, totals })
+    }
+
+    /// Deletes usage from before `before`; returns how many requests it was of.
+    pub async fn delete_usage_before(&self, before: Timestamp) -> Result<u64, Error> {
+        self.settle().await;
+        let deleted = sqlx::query("DELETE FROM usage_history WHERE timestamp < ?")
+            .bind(from_instant(before))
+            .execute(self.database().writer())
+            .await?;
+        Ok(deleted.rows_affected())
+    }
+}
+
+/// Writes the usage of one request; a second one of the same id changes nothing.
+pub(crate) async fn write(connection: &mut SqliteConnection, record: &RequestRecord) -> Result<(), Error> {
+    let outcome = Cell { table: "usage_history", column: "outcome", id: record.id.as_str() };
+    let tokens = |count: Option<u64>| count.map(|count| integer(count.min(MAX_TOKENS)));
+    sqlx::query(
+        "INSERT INTO usage_history (id, timestamp, provider, model, requested_model, connection_id, connection_name,
+                api_key_id, api_key_name, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
+                tokens_reasoning, estimated, cost, provider_reported_cost, status, outcome, latency_ms, ttft_ms,
+                error_code, session_tag)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(record.id.as_str())
+    .bind(from_instant(record.at))
+    .bind(record.provider.as_ref().map(ProviderId::as_str))
+    .bind(&record.model)
+    .bind(&record.requested_model)
+    .bind(record.connection.as_ref().map(ConnectionId::as_str))
+    .bind(&record.connection_name)
+    .bind(record.key.as_ref().map(ClientKeyId::as_str))
+    .bind(&record.key_name)
+    .bind(tokens(record.usage.input_fresh))
+    .bind(tokens(record.usage.output))
+    .bind(tokens(record.usage.cache_read))
+    .bind(tokens(record.usage.cache_write))
+    .bind(tokens(record.usage.reasoning))
+    .bind(record.usage.estimated)
+    .bind(record.cost)
+    .bind(record.usage.provider_cost)
+    .bind(record.status)
+    .bind(outcome.write_word(&record.outcome)?)
+    .bind(from_length(record.duration))
+    .bind(record.time_to_first_token.map(from_length))
+    .bind(&record.error_code)
+    .bind(&record.session_tag)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+impl UsageTotals {
+    fn add(&mut self, other: &UsageTotals) {
+        self.requests += other.requests;
+        self.successes += other.successes;
+        self.failures += other.failures;
+        self.aborted += other.aborted;
+        self.input_fresh += other.input_fresh;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+        self.cost += other.cost;
+    }
+}
+
+impl From<Row> for UsageGroup {
+    fn from(row: Row) -> UsageGroup {
+        UsageGroup {
+            group: row.grouping,
+            name: row.name,
+            totals: UsageTotals {
+                requests: natural(row.requests),
+                successes: natural(row.successes),
+                failures: natural(row.failures),
+                aborted: natural(row.aborted),
+                input_fresh: natural(row.input_fresh),
+                cache_read: natural(row.cache_read),
+                cache_write: natural(row.cache_write),
+                output: natural(row.output),
+                reasoning: natural(row.reasoning),
+                cost: row.cost,
+            },
+        }
+    }
+}

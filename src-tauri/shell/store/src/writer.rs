@@ -1,0 +1,369 @@
+//! Written behind: one task, bounded memory, one transaction at a time.
+//!
+//! Traffic puts request records into a queue and the latest use of each key into a map. The task writes both in one
+//! transaction a quarter of a second after the first of them, at 256 of them, when asked to, and at the end. Without
+//! anything waiting it sleeps.
+//!
+//! A failed transaction keeps its batch and tries again, waiting longer each time, up to half a minute; meanwhile the
+//! queue fills, and what finds no room is dropped and counted. So a full disk costs log rows, never traffic. Uses of
+//! keys are never dropped: there are no more of them than keys.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use domain::request_log::RequestRecord;
+use domain::{ClientKeyId, Clock, Millis, Timestamp};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::database::Database;
+use crate::folder::Folder;
+use crate::{Error, client_keys, requests, usage};
+
+/// Longest that anything waits while writing works.
+const DELAY: Millis = Millis::new(250);
+/// Items of one transaction; so many waiting are written at once.
+const BATCH: usize = 256;
+/// Records that may wait.
+const QUEUE: usize = 8_192;
+const FIRST_RETRY: Millis = Millis::new(250);
+const LAST_RETRY: Millis = Millis::seconds(30);
+
+/// How the write-behind task fares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreHealth {
+    /// Whether the last attempt to write succeeded.
+    pub healthy: bool,
+    /// Request records lost since the start because there was no room or no task left for them.
+    pub dropped: u64,
+    /// Request records that wait in the queue.
+    pub waiting: u64,
+    /// Why the last attempt failed; absent when healthy.
+    pub last_error: Option<String>,
+}
+
+/// The side of the task that everybody else sees.
+pub(crate) struct WriteBehind {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    clock: Arc<dyn Clock>,
+    pending: Mutex<Pending>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct Pending {
+    records: VecDeque<RequestRecord>,
+    touched: BTreeMap<ClientKeyId, Timestamp>,
+    /// When the first of what waits was put down.
+    first_at: Option<Timestamp>,
+    /// Whoever wants to know when what waits now is written.
+    flushes: Vec<oneshot::Sender<Result<(), String>>>,
+    /// Nothing more is taken.
+    closed: bool,
+    /// Nothing more is written.
+    ended: bool,
+    dropped: u64,
+    failure: Option<Failure>,
+}
+
+/// Writing does not work at present.
+struct Failure {
+    reason: String,
+    /// How long was waited before the coming attempt.
+    wait: Millis,
+    retry_at: Timestamp,
+}
+
+enum Due {
+    Never,
+    At(Timestamp),
+    Now,
+}
+
+impl WriteBehind {
+    pub(crate) fn start(
+        database: Database,
+        folder: Arc<Folder>,
+        clock: Arc<dyn Clock>,
+        tracker: &TaskTracker,
+        cancel: CancellationToken,
+    ) -> WriteBehind {
+        let shared = Arc::new(Shared { clock, pending: Mutex::default(), wake: Notify::new() });
+        let task = Task { shared: Arc::clone(&shared), database, batch: Batch::default(), _folder: folder };
+        tracker.spawn(task.run(cancel));
+        WriteBehind { shared }
+    }
+
+    pub(crate) fn record_request(&self, record: RequestRecord) {
+        self.put_down(|pending| {
+            if pending.closed || pending.records.len() >= QUEUE {
+                pending.dropped += 1;
+                return false;
+            }
+            pending.records.push_back(record);
+            true
+        });
+    }
+
+    pub(crate) fn touch_key(&self, id: &ClientKeyId, at: Timestamp) {
+        self.put_down(|pending| {
+            if pending.closed {
+                return false;
+            }
+            match pending.touched.get_mut(id) {
+                Some(latest) => *latest = at.max(*latest),
+                None => {
+                    pending.touched.insert(id.clone(), at);
+                }
+            }
+            true
+        });
+    }
+
+    /// Waits until everything put down before has been written, or could not be.
+    pub(crate) async fn flush(&self) -> Result<(), Error> {
+        let (done, written) = oneshot::channel();
+        {
+            let mut pending = self.shared.pending.lock();
+            if pending.ended || pending.is_idle() {
+                return pending.failure.as_ref().map_or(Ok(()), |failure| failed(&failure.reason));
+            }
+            pending.flushes.push(done);
+        }
+        self.shared.wake.notify_one();
+        match written.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(reason)) => failed(&reason),
+            Err(_) => failed("the writer has ended"),
+        }
+    }
+
+    pub(crate) fn health(&self) -> StoreHealth {
+        let pending = self.shared.pending.lock();
+        StoreHealth {
+            healthy: pending.failure.is_none(),
+            dropped: pending.dropped,
+            waiting: pending.records.len() as u64,
+            last_error: pending.failure.as_ref().map(|failure| failure.reason.clone()),
+        }
+    }
+
+    /// Takes nothing more; the task writes what is waiting and ends.
+    pub(crate) fn close(&self) {
+        self.shared.close();
+    }
+
+    /// Wakes the task when there is a first item to time, or a batch to write.
+    fn put_down(&self, put: impl FnOnce(&mut Pending) -> bool) {
+        let now = self.shared.clock.now();
+        let mut pending = self.shared.pending.lock();
+        if !put(&mut pending) {
+            return;
+        }
+        let first = pending.first_at.is_none();
+        pending.first_at.get_or_insert(now);
+        if first || pending.waiting() == BATCH {
+            self.shared.wake.notify_one();
+        }
+    }
+}
+
+fn failed(reason: &str) -> Result<(), Error> {
+    Err(Error::Flush { reason: reason.to_owned() })
+}
+
+impl Shared {
+    fn close(&self) {
+        self.pending.lock().closed = true;
+        self.wake.notify_one();
+    }
+}
+
+impl Pending {
+    fn waiting(&self) -> usize {
+        self.records.len() + self.touched.len()
+    }
+
+    /// Nothing waits, and the task holds nothing either.
+    fn is_idle(&self) -> bool {
+        self.waiting() == 0 && self.first_at.is_none() && self.failure.is_none()
+    }
+
+    fn due(&self) -> Due {
+        if self.closed || !self.flushes.is_empty() {
+            return Due::Now;
+        }
+        if let Some(failure) = &self.failure {
+            return Due::At(failure.retry_at);
+        }
+        match self.first_at {
+            Some(_) if self.waiting() >= BATCH => Due::Now,
+            Some(first) => Due::At(first + DELAY),
+            None => Due::Never,
+        }
+    }
+}
+
+/// What one transaction writes.
+#[derive(Default)]
+struct Batch {
+    records: Vec<RequestRecord>,
+    touched: Vec<(ClientKeyId, Timestamp)>,
+}
+
+struct Task {
+    shared: Arc<Shared>,
+    database: Database,
+    /// Taken from the queue and not yet written: empty unless writing fails.
+    batch: Batch,
+    _folder: Arc<Folder>,
+}
+
+impl Task {
+    async fn run(mut self, cancel: CancellationToken) {
+        loop {
+            self.wait_until_due(&cancel).await;
+            let (flushes, closed) = {
+                let mut pending = self.shared.pending.lock();
+                (std::mem::take(&mut pending.flushes), pending.closed)
+            };
+            let written = self.write_everything().await.map_err(|error| reason(&error));
+            self.report(&written);
+            for flush in flushes {
+                // Whoever asked may have stopped waiting.
+                drop(flush.send(written.clone()));
+            }
+            if closed {
+                return;
+            }
+        }
+    }
+
+    async fn wait_until_due(&self, cancel: &CancellationToken) {
+        loop {
+            if cancel.is_cancelled() {
+                self.shared.close();
+            }
+            let due = self.shared.pending.lock().due();
+            match due {
+                Due::Now => return,
+                Due::At(at) => {
+                    tokio::select! {
+                        () = self.shared.clock.sleep_until(at) => return,
+                        () = self.shared.wake.notified() => {}
+                        () = cancel.cancelled() => {}
+                    }
+                }
+                Due::Never => {
+                    tokio::select! {
+                        () = self.shared.wake.notified() => {}
+                        () = cancel.cancelled() => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes batch after batch until nothing waits. Stops at the first failure and keeps that batch.
+    async fn write_everything(&mut self) -> Result<(), Error> {
+        loop {
+            if self.batch.is_empty() {
+                self.batch.fill(&mut self.shared.pending.lock());
+            }
+            if self.batch.is_empty() {
+                return Ok(());
+            }
+            self.batch.write(&self.database).await?;
+            self.batch = Batch::default();
+        }
+    }
+
+    fn report(&self, written: &Result<(), String>) {
+        let now = self.shared.clock.now();
+        let mut pending = self.shared.pending.lock();
+        let before = pending.failure.take();
+        match written {
+            Ok(()) => {
+                if before.is_some() {
+                    tracing::info!("the store can be written again");
+                }
+                // Something may have been put down after the last batch was taken.
+                pending.first_at = if pending.waiting() == 0 { None } else { Some(now) };
+            }
+            Err(reason) => {
+                if before.is_none() {
+                    tracing::error!(%reason, "the store cannot be written; records are kept and tried again");
+                }
+                let wait = before.map_or(FIRST_RETRY, |failure| (failure.wait + failure.wait).min(LAST_RETRY));
+                pending.failure = Some(Failure { reason: reason.clone(), wait, retry_at: now + wait });
+            }
+        }
+    }
+}
+
+/// At the end, however it comes about, what could not be written is lost, and said to be.
+impl Drop for Task {
+    fn drop(&mut self) {
+        let mut pending = self.shared.pending.lock();
+        pending.closed = true;
+        pending.ended = true;
+        let lost = self.batch.records.len() + pending.records.len();
+        pending.dropped += lost as u64;
+        pending.records.clear();
+        pending.touched.clear();
+        for flush in std::mem::take(&mut pending.flushes) {
+            let written = if lost == 0 { Ok(()) } else { Err("the writer has ended".to_owned()) };
+            drop(flush.send(written));
+        }
+        if lost > 0 {
+            tracing::error!(lost, "request records were lost: the store could not be written at the end");
+        }
+    }
+}
+
+/// The chain of causes in one line.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.touched.is_empty()
+    }
+
+    /// Takes up to [`BATCH`] items, oldest records first.
+    fn fill(&mut self, pending: &mut Pending) {
+        while self.touched.len() < BATCH
+            && let Some(touch) = pending.touched.pop_first()
+        {
+            self.touched.push(touch);
+        }
+        let room = BATCH - self.touched.len();
+        let taken = room.min(pending.records.len());
+        self.records.extend(pending.records.drain(..taken));
+    }
+
+    async fn write(&self, database: &Database) -> Result<(), Error> {
+        let mut transaction = database.begin().await?;
+        for record in &self.records {
+            requests::write(&mut transaction, record).await?;
+            usage::write(&mut transaction, record).await?;
+        }
+        for (id, at) in &self.touched {
+            client_keys::write_last_used(&mut transaction, id, *at).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+}

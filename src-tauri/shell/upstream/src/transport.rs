@@ -1,0 +1,258 @@
+//! The seam to the network: one request, one attempt, one answer.
+//!
+//! [`Transport`] has two kinds of implementation: [`HttpTransport`] for production, and scripted ones in tests. Neither
+//! retries, follows redirects or watches the clock; the attempt loop of the gateway does that, where it can be seen.
+//!
+//! One client exists per route, made when it is first needed. It keeps connections open, speaks HTTP/2 where the server
+//! offers it and sends small writes at once. Answers are asked for uncompressed (`accept-encoding: identity`), so that
+//! streamed frames arrive as they were sent; a server that compresses regardless is unpacked on the fly.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use domain::Millis;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
+use http::{HeaderValue, StatusCode};
+use http_body_util::BodyExt;
+use hyper_util::client::proxy::matcher::Matcher;
+use parking_lot::RwLock;
+use url::Url;
+
+use crate::address::{self, Policy};
+use crate::resolver::{CheckedResolver, Rules, system_lookup};
+use crate::target::{Proxy, Route};
+use crate::transport_error::{Phase, TransportError};
+
+pub use crate::resolver::Lookup;
+
+/// The body of an answer, chunk by chunk as it arrives. An error ends it.
+pub type Body = BoxStream<'static, Result<Bytes, TransportError>>;
+
+/// Where this gateway listens, so that it never calls itself. Filled in once the listener is bound.
+pub type OwnAddresses = Arc<ArcSwap<Vec<SocketAddr>>>;
+
+/// Sends one request and hands over the answer as soon as its head has come.
+pub trait Transport: Send + Sync {
+    /// Dropping the future or the body cancels the request.
+    fn send(
+        &self,
+        request: http::Request<Bytes>,
+        route: &Route,
+    ) -> BoxFuture<'_, Result<http::Response<Body>, TransportError>>;
+}
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name resolution, connection and TLS together.
+    pub connect_timeout: Millis,
+    pub own_addresses: OwnAddresses,
+}
+
+/// The real network.
+pub struct HttpTransport {
+    connect_timeout: RwLock<Millis>,
+    own_addresses: OwnAddresses,
+    lookup: Lookup,
+    system_proxy: OnceLock<Matcher>,
+    clients: RwLock<BTreeMap<ClientKey, reqwest::Client>>,
+}
+
+/// Requests that may share a client: same way out, same address rules.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ClientKey {
+    proxy: Option<String>,
+    allow_private: bool,
+    /// Plain http, for which a resolved address must be near.
+    plain: bool,
+    /// The port is one we listen on, so the resolver must recognise our own addresses.
+    own_port: bool,
+}
+
+/// Routes in use at once are few; beyond this, the clients of forgotten proxies are let go.
+const MAX_CLIENTS: usize = 64;
+/// Idle connections kept per server.
+const MAX_IDLE_CONNECTIONS: usize = 64;
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// HTTP/2 pings while a request is open: finds connections that died while the computer slept.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+impl HttpTransport {
+    pub fn new(options: Options) -> Self {
+        Self::with_lookup(options, system_lookup())
+    }
+
+    /// With another source of addresses than the operating system.
+    pub fn with_lookup(options: Options, lookup: Lookup) -> Self {
+        HttpTransport {
+            connect_timeout: RwLock::new(options.connect_timeout),
+            own_addresses: options.own_addresses,
+            lookup,
+            system_proxy: OnceLock::new(),
+            clients: RwLock::new(BTreeMap::new()),
+        }
+    }
+
+    /// Applies to connections made from now on; requests under way are not disturbed.
+    pub fn set_connect_timeout(&self, timeout: Millis) {
+        let mut current = self.connect_timeout.write();
+        if *current != timeout {
+            *current = timeout;
+            self.clients.write().clear();
+        }
+    }
+
+    async fn exchange(
+        &self,
+        mut request: http::Request<Bytes>,
+        route: Route,
+    ) -> Result<http::Response<Body>, TransportError> {
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let request = reqwest::Request::try_from(request).map_err(|error| other(&error))?;
+        let own = self.own_addresses.load_full();
+        let policy = Policy { allow_private: route.allow_private, own: &own };
+        address::check_url(request.url(), &policy)?;
+
+        let proxy = self.proxy_for(request.url(), route.proxy)?;
+        let proxied = proxy.is_some();
+        let client = self.client(ClientKey {
+            proxy,
+            allow_private: route.allow_private,
+            plain: request.url().scheme() == "http",
+            own_port: own.iter().any(|own| Some(own.port()) == request.url().port_or_known_default()),
+        })?;
+        let response = client
+            .execute(request)
+            .await
+            .map_err(|error| TransportError::from_reqwest(&error, Phase::Head { proxied }))?;
+        readable(response.into(), proxied)
+    }
+
+    /// The proxy to use for `url`, in full.
+    fn proxy_for(&self, url: &Url, proxy: Option<Proxy>) -> Result<Option<String>, TransportError> {
+        match proxy {
+            None => Ok(None),
+            Some(Proxy::Url(proxy)) => Ok(Some(proxy)),
+            Some(Proxy::System) => {
+                let destination =
+                    url.as_str().parse::<http::Uri>().map_err(|error| TransportError::Other(error.to_string()))?;
+                let matcher = self.system_proxy.get_or_init(Matcher::from_system);
+                Ok(matcher.intercept(&destination).map(|found| with_credentials(found.uri(), found.raw_auth())))
+            }
+        }
+    }
+
+    fn client(&self, key: ClientKey) -> Result<reqwest::Client, TransportError> {
+        if let Some(client) = self.clients.read().get(&key) {
+            return Ok(client.clone());
+        }
+        let client = self.new_client(&key)?;
+        let mut clients = self.clients.write();
+        if clients.len() >= MAX_CLIENTS {
+            clients.clear();
+        }
+        Ok(clients.entry(key).or_insert(client).clone())
+    }
+
+    fn new_client(&self, key: &ClientKey) -> Result<reqwest::Client, TransportError> {
+        let rules = match key.proxy {
+            Some(_) => Rules::ToProxy,
+            None => Rules::ToProvider {
+                allow_private: key.allow_private,
+                plain: key.plain,
+                own: key.own_port.then(|| Arc::clone(&self.own_addresses)),
+            },
+        };
+        let mut builder = reqwest::Client::builder()
+            .no_proxy()
+            .connect_timeout((*self.connect_timeout.read()).into())
+            .tcp_nodelay(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .retry(reqwest::retry::never())
+            .gzip(true)
+            .brotli(true)
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .http2_keep_alive_while_idle(false)
+            .dns_resolver(Arc::new(CheckedResolver { lookup: Arc::clone(&self.lookup), rules }));
+        if let Some(proxy) = &key.proxy {
+            builder = builder.proxy(checked_proxy(proxy)?);
+        }
+        builder.build().map_err(|error| other(&error))
+    }
+}
+
+impl Transport for HttpTransport {
+    fn send(
+        &self,
+        request: http::Request<Bytes>,
+        route: &Route,
+    ) -> BoxFuture<'_, Result<http::Response<Body>, TransportError>> {
+        Box::pin(self.exchange(request, route.clone()))
+    }
+}
+
+/// A proxy anywhere but at a forbidden address: a metadata service behind "proxy" is still a metadata service.
+fn checked_proxy(text: &str) -> Result<reqwest::Proxy, TransportError> {
+    let unusable = |why: &str| TransportError::Proxy(format!("its address is not usable ({why})"));
+    let url = Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(unusable("it must start with http:// or https://"));
+    }
+    let literal = match url.host() {
+        Some(url::Host::Ipv4(ip)) => Some(ip.into()),
+        Some(url::Host::Ipv6(ip)) => Some(ip.into()),
+        Some(url::Host::Domain(_)) => None,
+        None => return Err(unusable("it names no host")),
+    };
+    if let Some(ip) = literal {
+        address::check_ip(ip, &Policy { allow_private: true, own: &[] })?;
+    }
+    reqwest::Proxy::all(url).map_err(|_| unusable("the HTTP client does not accept it"))
+}
+
+/// Turns away a proxy's own refusals and encodings we cannot read, and gives the body our error type.
+fn readable(response: http::Response<reqwest::Body>, proxied: bool) -> Result<http::Response<Body>, TransportError> {
+    if proxied && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        return Err(TransportError::Proxy("it wants a user name and password, or other ones (status 407)".to_owned()));
+    }
+    if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
+        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        let name = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+        return Err(TransportError::Garbled(format!("it is compressed with {name}, which was not asked for")));
+    }
+    let body = |body: reqwest::Body| -> Body {
+        body.into_data_stream()
+            .map(|chunk| chunk.map_err(|error| TransportError::from_reqwest(&error, Phase::Body)))
+            .boxed()
+    };
+    Ok(response.map(body))
+}
+
+/// The URL of a system proxy with the user name and password that the system keeps beside it.
+fn with_credentials(proxy: &http::Uri, credentials: Option<(&str, &str)>) -> String {
+    let text = proxy.to_string();
+    let Some((user, password)) = credentials else { return text };
+    let Ok(mut url) = Url::parse(&text) else { return text };
+    // Both fail only for URLs without a host, which a proxy always has; then the bare address is used.
+    if url.set_username(user).and_then(|()| url.set_password(Some(password))).is_err() {
+        return text;
+    }
+    url.into()
+}
+
+/// A request or client that could not even be built.
+fn other(error: &reqwest::Error) -> TransportError {
+    TransportError::from_reqwest(error, Phase::Head { proxied: false })
+}
