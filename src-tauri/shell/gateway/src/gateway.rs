@@ -1,5 +1,6 @@
 //! The handle that everything around the pipeline holds: snapshots, the Engine, the store, announcements.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,18 +12,22 @@ use domain::model_alias::ModelAlias;
 use domain::{Clock, ProviderId, Timestamp};
 use parking_lot::Mutex;
 use routing::NameTable;
+use settings::network::ProxyMode;
 use settings::{FieldError, Layered, Settings};
 use store::Store;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use upstream::{Route, Target, Transport};
+use upstream::{Proxy, Route, Target, Transport};
 
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::live::{Counters, Live};
 use crate::throttle::Throttle;
+
+/// Namespace of the settings in the store: one document per section.
+pub const SETTINGS: &str = "settings";
 
 /// What a gateway is made of.
 pub struct Parts {
@@ -68,7 +73,7 @@ struct Inner {
     keys: ArcSwap<Keys>,
     aliases: ArcSwap<Vec<ModelAlias>>,
     discovered: ArcSwap<Discovered>,
-    discovered_at: Mutex<std::collections::BTreeMap<ProviderId, Timestamp>>,
+    discovered_at: Mutex<BTreeMap<ProviderId, Timestamp>>,
     names: ArcSwap<NameTable>,
     /// One settings change at a time, so that what is stored and what is in force never part.
     settings_change: tokio::sync::Mutex<()>,
@@ -117,8 +122,8 @@ impl Gateway {
     async fn load(&self) -> Result<(), Error> {
         self.load_nodes().await?;
         self.load_connections().await?;
-        self.0.keys.store(Arc::new(Keys::new(self.store().client_keys_list().await?)));
-        self.0.aliases.store(Arc::new(self.store().aliases_list().await?));
+        self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
+        self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.rebuild_names();
         Ok(())
     }
@@ -188,7 +193,9 @@ impl Gateway {
         let _one_at_a_time = self.0.settings_change.lock().await;
         let mut candidate = self.0.layered.lock().clone();
         let changed = candidate.patch(tree).map_err(Error::Settings)?;
-        self.store().settings_put(&changed, self.now()).await?;
+        let documents: BTreeMap<_, _> =
+            changed.sections.into_iter().map(|(section, document)| (section, Some(document))).collect();
+        self.store().change_values(SETTINGS, &documents, self.now()).await?;
         let effective = candidate.effective().clone();
         *self.0.layered.lock() = candidate;
         self.0.settings.store(Arc::new(effective));
@@ -258,28 +265,34 @@ impl Gateway {
 
     /// Client keys changed in the store.
     pub async fn reload_keys(&self) -> Result<(), Error> {
-        self.0.keys.store(Arc::new(Keys::new(self.store().client_keys_list().await?)));
+        self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.announce(&[Topic::Keys]);
         Ok(())
     }
 
     /// Aliases changed in the store.
     pub async fn reload_aliases(&self) -> Result<(), Error> {
-        self.0.aliases.store(Arc::new(self.store().aliases_list().await?));
+        self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
     }
 
     async fn load_nodes(&self) -> Result<(), Error> {
-        let nodes = self.store().nodes_list().await?;
+        let nodes = self.store().list_nodes().await?;
         self.0.catalog.store(Arc::new(self.0.builtin.with_nodes(&nodes)));
         Ok(())
     }
 
     async fn load_connections(&self) -> Result<(), Error> {
-        let stored = self.store().connections_with_credentials().await?;
-        let entries = stored.into_iter().map(|(connection, credential)| Entry { connection, credential });
+        let stored = self.store().load_connections().await?;
+        let entries = stored.into_iter().map(|stored| Entry {
+            connection: stored.connection,
+            credential: stored.credential.unwrap_or_else(|error| {
+                tracing::warn!(%error, "a stored credential cannot be read");
+                None
+            }),
+        });
         self.0.connections.store(Arc::new(Connections::new(entries.collect())));
         Ok(())
     }
@@ -302,7 +315,12 @@ impl Gateway {
         let allow_private = entry.connection.specific.allow_private_network
             || provider.allow_private_network
             || network.allow_private_provider_urls;
-        let proxy = entry.connection.proxy_url.clone().or_else(|| network.proxy());
+        let proxy = match (&entry.connection.proxy_url, network.proxy_mode, &network.proxy_url) {
+            (Some(own), _, _) => Some(Proxy::from(own.as_str())),
+            (None, ProxyMode::Custom, Some(shared)) => Some(Proxy::from(shared.as_str())),
+            (None, ProxyMode::System, _) => Some(Proxy::System),
+            (None, ProxyMode::None | ProxyMode::Custom, _) => None,
+        };
         Some(Target {
             route: Route { proxy, allow_private },
             base_url: entry.connection.specific.base_url.clone(),

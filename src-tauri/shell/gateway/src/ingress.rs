@@ -109,7 +109,7 @@ pub(crate) fn authenticate(
         (Err(error), None) => Err(error),
         (Ok(key), _) => {
             if let Some(key) = &key {
-                gateway.store().client_key_touch(&key.id, now);
+                gateway.store().touch_key(&key.id, now);
             }
             Ok(key)
         }

@@ -45,7 +45,7 @@ pub(crate) async fn accompany(
         biased;
         response = &mut answer => response,
         () = gateway.clock().sleep_until(request.arrived + after) => {
-            let interval = settings.gateway.keep_alive_interval_ms.max(SHORTEST_INTERVAL);
+            let interval = settings.gateway.keep_alive_interval.max(SHORTEST_INTERVAL);
             begin(gateway, request, answer, interval)
         }
     }

@@ -38,7 +38,7 @@ pub use address_book::{Connections, Entry, Keys};
 pub use engine_handle::EngineHandle;
 pub use error::{Blame, GatewayError};
 pub use events::{Changed, Topic};
-pub use gateway::{Error, Gateway, Parts};
+pub use gateway::{Error, Gateway, Parts, SETTINGS};
 pub use live::Live;
 pub use routes::router;
 pub use throttle::Throttle;

@@ -101,7 +101,7 @@ async fn respond(
     outgoing: http::Request<Bytes>,
     target: &Target,
 ) -> Result<http::Response<upstream::Body>, Box<Failed>> {
-    let limit = target.provider.start_timeout.unwrap_or(gateway.settings().network.response_start_timeout_ms);
+    let limit = target.provider.start_timeout.unwrap_or(gateway.settings().network.response_start_timeout);
     let deadline = gateway.now() + limit;
     tokio::select! {
         biased;
@@ -134,7 +134,7 @@ async fn held_stream(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
-    let idle = gateway.settings().network.stream_idle_timeout_ms;
+    let idle = gateway.settings().network.stream_idle_timeout;
     let clock = std::sync::Arc::clone(gateway.clock());
     let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, idle);
     let held = match hold(&mut stream, recorder).await {
@@ -228,7 +228,7 @@ fn contains(body: &[u8], needle: &[u8]) -> bool {
 
 /// A whole body, up to `limit` bytes; a longer error body is cut there, a longer answer is a failure.
 async fn collect(gateway: &Gateway, mut body: upstream::Body, limit: usize) -> Result<Bytes, StreamFailure> {
-    let idle = gateway.settings().network.stream_idle_timeout_ms;
+    let idle = gateway.settings().network.stream_idle_timeout;
     let mut collected: Vec<Bytes> = Vec::new();
     let mut size = 0;
     loop {

@@ -1,0 +1,156 @@
+//! The body of a reply: frames in their own time, and the three ways to break off.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::Frame;
+use tokio::time::{Sleep, sleep};
+
+use crate::connection::{Broken, Fate, FateSlot};
+use crate::journal::{Ending, Ticket};
+use crate::step::Break;
+
+/// The pause before a break, in which the bytes written so far reach the peer: a reset may discard what it has not
+/// read yet.
+const GRACE: Duration = Duration::from_millis(20);
+
+/// Where the bytes come from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Frames that many replies may share, each but the first after the same delay.
+    Shared { frames: Arc<[Bytes]>, at: usize, delay: Duration },
+    /// Each frame after its own delay.
+    Timed(VecDeque<(Bytes, Duration)>),
+    /// The same chunk again and again, `left` times or for ever.
+    Repeat { chunk: Bytes, every: Duration, left: Option<u64>, first: bool },
+}
+
+pub(crate) struct ReplyBody {
+    source: Source,
+    /// A frame that waits for its delay.
+    next: Option<Bytes>,
+    wait: Option<Pin<Box<Sleep>>>,
+    /// Bytes allowed before the break.
+    left: usize,
+    how: Option<Break>,
+    grace_over: bool,
+    finished: bool,
+    slot: FateSlot,
+    ticket: Ticket,
+}
+
+impl Source {
+    pub(crate) fn whole(body: Bytes) -> Source {
+        Source::Shared { frames: Arc::new([body]), at: 0, delay: Duration::ZERO }
+    }
+
+    fn next(&mut self) -> Option<(Bytes, Duration)> {
+        match self {
+            Source::Shared { frames, at, delay } => {
+                let frame = frames.get(*at)?.clone();
+                let delay = if *at == 0 { Duration::ZERO } else { *delay };
+                *at += 1;
+                Some((frame, delay))
+            }
+            Source::Timed(frames) => frames.pop_front(),
+            Source::Repeat { chunk, every, left, first } => {
+                if let Some(left) = left {
+                    *left = left.checked_sub(1)?;
+                }
+                let delay = if std::mem::take(first) { Duration::ZERO } else { *every };
+                Some((chunk.clone(), delay))
+            }
+        }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        match self {
+            Source::Shared { frames, at, .. } => *at >= frames.len(),
+            Source::Timed(frames) => frames.is_empty(),
+            Source::Repeat { left, .. } => *left == Some(0),
+        }
+    }
+}
+
+impl ReplyBody {
+    /// `cut`: after how many bytes the body breaks off, and how.
+    pub(crate) fn new(source: Source, cut: Option<(usize, Break)>, slot: FateSlot, ticket: Ticket) -> ReplyBody {
+        let (left, how) = cut.map_or((usize::MAX, None), |(left, how)| (left, Some(how)));
+        ReplyBody { source, next: None, wait: None, left, how, grace_over: false, finished: false, slot, ticket }
+    }
+
+    /// The part of a frame that may still be sent. Notes the end with the last one, because hyper does not ask again
+    /// once a body of known length is complete.
+    fn release(&mut self, mut frame: Bytes) -> Bytes {
+        frame.truncate(self.left);
+        self.left -= frame.len();
+        if self.how.is_none() && self.source.is_exhausted() {
+            self.finished = true;
+            self.ticket.end(Ending::Completed);
+        }
+        frame
+    }
+
+    /// `None`: not yet, there is a grace to wait for.
+    fn finish(&mut self) -> Option<Poll<Option<Result<Frame<Bytes>, Broken>>>> {
+        let fate = match self.how {
+            None => {
+                self.finished = true;
+                self.ticket.end(Ending::Completed);
+                return Some(Poll::Ready(None));
+            }
+            // Nothing wakes it: hyper notices when the peer leaves and drops the body.
+            Some(Break::Stall) => return Some(Poll::Pending),
+            Some(Break::Reset) => Fate::Reset,
+            Some(Break::Close) => Fate::Close,
+        };
+        if !std::mem::replace(&mut self.grace_over, true) {
+            self.wait = Some(Box::pin(sleep(GRACE)));
+            return None;
+        }
+        *self.slot.lock() = Some(fate);
+        self.ticket.end(Ending::Broken);
+        Some(Poll::Ready(Some(Err(Broken))))
+    }
+}
+
+impl http_body::Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let body = self.get_mut();
+        loop {
+            if let Some(wait) = &mut body.wait {
+                ready!(wait.as_mut().poll(context));
+                body.wait = None;
+            }
+            if body.finished {
+                return Poll::Ready(None);
+            }
+            if let Some(frame) = body.next.take() {
+                return Poll::Ready(Some(Ok(Frame::data(body.release(frame)))));
+            }
+            let next = if body.left == 0 { None } else { body.source.next() };
+            match next {
+                Some((frame, delay)) => {
+                    body.next = Some(frame);
+                    body.wait = (!delay.is_zero()).then(|| Box::pin(sleep(delay)));
+                }
+                None => {
+                    if let Some(end) = body.finish() {
+                        return end;
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.finished
+    }
+}
