@@ -1,1 +1,41 @@
 //! Every management operation once, and its REST adapter.
+//!
+//! An operation is a plain async function of [`Control`]: it checks what a person asked for, writes it through the
+//! store, tells the gateway to take it up, and answers with a [`view`]. REST ([`rest`]) and the window's commands are
+//! adapters of one line per operation; [`topics`] is the list both are checked against, and says what each read shows
+//! and each change touches. Nothing here decides about traffic: that is the core's.
+//!
+//! | noun | file |
+//! | --- | --- |
+//! | accounts at providers; testing them | `connections`, `specific`; `probes` |
+//! | custom providers | `nodes` |
+//! | keys of agents | `keys` |
+//! | providers and models; names for models | `catalog`, `models`; `aliases` |
+//! | what happened, what it consumed | `requests`, `usage` |
+//! | the gateway itself | `app`, `health`, `settings`, `management_token` |
+
+pub mod aliases;
+pub mod app;
+pub mod catalog;
+mod check;
+pub mod connections;
+mod error;
+mod handle;
+pub mod health;
+pub mod keys;
+pub mod management_token;
+pub mod models;
+pub mod nodes;
+pub mod probes;
+pub mod requests;
+pub mod rest;
+pub mod settings;
+mod specific;
+pub mod topics;
+pub mod usage;
+pub mod view;
+
+pub use error::{ControlError, FieldProblem};
+pub use handle::{Control, ListenerMove, MoveRefused};
+pub use management_token::TokenKeeper;
+pub use topics::{Operation, operations};

@@ -1,0 +1,71 @@
+//! What operations work on: the running gateway, the token that opens management, and the way to move the listener.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use gateway::Gateway;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::management_token::TokenKeeper;
+
+/// The argument of every operation. Cheap to clone; reads like the [`Gateway`] it wraps.
+#[derive(Clone)]
+pub struct Control(Arc<Inner>);
+
+struct Inner {
+    gateway: Gateway,
+    token: TokenKeeper,
+    listener: mpsc::Sender<ListenerMove>,
+}
+
+/// Asks the server to listen elsewhere. The answer comes once the new place is reserved: `Ok` carries the word to go,
+/// which is sent after the new settings are stored; dropping it leaves everything as it was.
+#[derive(Debug)]
+pub struct ListenerMove {
+    pub bind_address: String,
+    pub port: u16,
+    pub reserved: oneshot::Sender<Result<oneshot::Sender<()>, MoveRefused>>,
+}
+
+/// Why the listener cannot move.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MoveRefused {
+    #[error("port {port} is in use by another program")]
+    PortTaken { port: u16 },
+    #[error("{address} cannot be listened on: {reason}")]
+    NotBindable { address: String, reason: String },
+}
+
+impl Control {
+    /// `listener` is served by whoever owns the sockets.
+    pub fn new(gateway: Gateway, token: TokenKeeper, listener: mpsc::Sender<ListenerMove>) -> Self {
+        Control(Arc::new(Inner { gateway, token, listener }))
+    }
+
+    pub fn gateway(&self) -> &Gateway {
+        &self.0.gateway
+    }
+
+    pub fn token(&self) -> &TokenKeeper {
+        &self.0.token
+    }
+
+    /// Reserves another place to listen; see [`ListenerMove`]. `None` when the server is stopping.
+    pub(crate) async fn reserve_listener(
+        &self,
+        bind_address: String,
+        port: u16,
+    ) -> Option<Result<oneshot::Sender<()>, MoveRefused>> {
+        let (reserved, answer) = oneshot::channel();
+        self.0.listener.send(ListenerMove { bind_address, port, reserved }).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+impl Deref for Control {
+    type Target = Gateway;
+
+    fn deref(&self) -> &Gateway {
+        self.gateway()
+    }
+}

@@ -1,0 +1,211 @@
+//! Every operation by name, in two tables: what each read *provides* and what each change *invalidates*.
+//!
+//! The tables are plain data and are exported to TypeScript with the bindings: the window re-reads whatever provides a
+//! topic that was invalidated, and nothing else. They are also the list against which both adapters are checked
+//! (`rest` builds its routes from them, the window's commands are compared by name), so an operation cannot exist on one
+//! side only.
+
+use serde::Serialize;
+use specta::Type;
+
+use crate::view::Topic;
+use crate::view::Topic::{Breakers, Combos, Connections, Cooldowns, Keys, Lockouts, Requests, Settings, Usage};
+
+/// One operation of the management surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Type)]
+#[serde(rename_all = "camelCase")]
+pub struct Operation {
+    /// Function name, OpenAPI operation id and name of the window's command.
+    pub name: &'static str,
+    pub method: Method,
+    /// Path template, `/api/providers/{id}`.
+    pub path: &'static str,
+    pub kind: Kind,
+    /// What a read provides, or what a change invalidates.
+    pub topics: &'static [Topic],
+    /// Whether it needs no management token (decision 22).
+    pub open: bool,
+    /// HTTP status of success: 201 for what creates, else 200.
+    pub status: u16,
+    /// One line for the API document.
+    pub summary: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Type)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    Get,
+    Post,
+    Patch,
+    Put,
+    Delete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Type)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Read,
+    Change,
+}
+
+/// Reads, and the topics each provides.
+pub const READS: &[Operation] = &[
+    read("app_get", "/api/app", &[Keys, Settings], "The program: version, data folder, address"),
+    open(
+        "health_get",
+        "/api/monitoring/health",
+        &[Connections, Cooldowns, Breakers, Lockouts, Keys],
+        "Health, without a token",
+    ),
+    read("catalog_providers", "/api/catalog/providers", &[Connections], "Providers that can be connected"),
+    read("connections_list", "/api/providers", &[Connections, Cooldowns], "Connections, by provider and priority"),
+    read(
+        "connection_get",
+        "/api/providers/{id}",
+        &[Connections, Cooldowns, Breakers, Lockouts],
+        "One connection with its health",
+    ),
+    read("connection_models", "/api/providers/{id}/models", &[Connections], "Models a connection offers"),
+    read("nodes_list", "/api/provider-nodes", &[Connections], "Custom providers"),
+    read("node_get", "/api/provider-nodes/{id}", &[Connections], "One custom provider"),
+    read("keys_list", "/api/keys", &[Keys], "Client keys, without the keys themselves"),
+    read("aliases_list", "/api/models/aliases", &[Combos], "The user's own names for models"),
+    read("models_list", "/api/models/catalog", &[Connections, Combos], "Models that can be asked for"),
+    read("requests_list", "/api/requests", &[Requests], "The request log, newest first"),
+    read("request_get", "/api/requests/{id}", &[Requests], "The story of one request"),
+    read("usage_summary", "/api/usage/summary", &[Usage], "Consumption in groups"),
+    read("settings_get", "/api/settings", &[Settings], "The settings tree with its sources"),
+    read("settings_fields", "/api/settings/fields", &[Settings], "What each setting is: bounds, default, source"),
+    read("management_token_get", "/api/management-token", &[Settings], "The management token"),
+];
+
+/// Changes, and the topics each invalidates.
+pub const CHANGES: &[Operation] = &[
+    create("connection_create", "/api/providers", &[Connections], "Add a connection"),
+    change("connection_update", Method::Patch, "/api/providers/{id}", &[Connections, Cooldowns], "Change a connection"),
+    change(
+        "connection_delete",
+        Method::Delete,
+        "/api/providers/{id}",
+        &[Connections, Cooldowns, Lockouts],
+        "Remove a connection",
+    ),
+    change(
+        "connection_restore",
+        Method::Post,
+        "/api/providers/{id}/restore",
+        &[Connections],
+        "Undo the removal of a connection",
+    ),
+    change(
+        "connection_test",
+        Method::Post,
+        "/api/providers/{id}/test",
+        &[Connections, Cooldowns],
+        "Test a connection; success clears its errors",
+    ),
+    change(
+        "connection_reset",
+        Method::Post,
+        "/api/providers/{id}/reset",
+        &[Connections, Cooldowns],
+        "Clear a connection's errors",
+    ),
+    change("connections_test", Method::Post, "/api/providers/test", &[], "Test several connections; changes nothing"),
+    change("connection_validate", Method::Post, "/api/providers/validate", &[], "Try a credential without storing it"),
+    change(
+        "connections_order",
+        Method::Put,
+        "/api/providers/order",
+        &[Connections],
+        "Set the order of a provider's connections",
+    ),
+    create("node_create", "/api/provider-nodes", &[Connections], "Add a custom provider"),
+    change("node_update", Method::Patch, "/api/provider-nodes/{id}", &[Connections], "Change a custom provider"),
+    change("node_delete", Method::Delete, "/api/provider-nodes/{id}", &[Connections], "Remove a custom provider"),
+    change("node_test", Method::Post, "/api/provider-nodes/{id}/test", &[], "Ask a custom provider for its models"),
+    create("key_create", "/api/keys", &[Keys], "Make a client key, shown once"),
+    change("key_update", Method::Patch, "/api/keys/{id}", &[Keys], "Change a client key"),
+    change(
+        "key_rotate",
+        Method::Post,
+        "/api/keys/{id}/rotate",
+        &[Keys],
+        "Replace a client key; the old one stops at once",
+    ),
+    change("key_delete", Method::Delete, "/api/keys/{id}", &[Keys], "Revoke a client key"),
+    create("alias_create", "/api/models/aliases", &[Combos], "Name a model"),
+    change("alias_update", Method::Patch, "/api/models/aliases/{id}", &[Combos], "Change a name"),
+    change("alias_delete", Method::Delete, "/api/models/aliases/{id}", &[Combos], "Remove a name"),
+    change("requests_delete", Method::Delete, "/api/requests", &[Requests, Usage], "Delete from the request log"),
+    change("settings_update", Method::Patch, "/api/settings", &[Settings], "Change settings"),
+    change(
+        "management_token_rotate",
+        Method::Post,
+        "/api/management-token/rotate",
+        &[Settings],
+        "Replace the management token",
+    ),
+];
+
+/// Reads first, then changes.
+pub fn operations() -> impl Iterator<Item = &'static Operation> {
+    READS.iter().chain(CHANGES)
+}
+
+/// The operation of that name.
+pub fn operation(name: &str) -> Option<&'static Operation> {
+    operations().find(|operation| operation.name == name)
+}
+
+const fn read(name: &'static str, path: &'static str, topics: &'static [Topic], summary: &'static str) -> Operation {
+    Operation { name, method: Method::Get, path, kind: Kind::Read, topics, open: false, status: 200, summary }
+}
+
+const fn open(name: &'static str, path: &'static str, topics: &'static [Topic], summary: &'static str) -> Operation {
+    Operation { name, method: Method::Get, path, kind: Kind::Read, topics, open: true, status: 200, summary }
+}
+
+const fn change(
+    name: &'static str,
+    method: Method,
+    path: &'static str,
+    topics: &'static [Topic],
+    summary: &'static str,
+) -> Operation {
+    Operation { name, method, path, kind: Kind::Change, topics, open: false, status: 200, summary }
+}
+
+const fn create(
+    name: &'static str,
+    path: &'static str,
+    topics: &'static [Topic],
+    summary: &'static str,
+) -> Operation {
+    Operation { status: 201, ..change(name, Method::Post, path, topics, summary) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_and_places_are_unique() {
+        let names: BTreeSet<_> = operations().map(|operation| operation.name).collect();
+        let places: BTreeSet<_> =
+            operations().map(|operation| (operation.path, format!("{:?}", operation.method))).collect();
+        assert_eq!((names.len(), places.len()), (operations().count(), operations().count()));
+    }
+
+    #[test]
+    fn whatever_a_change_invalidates_some_read_provides() {
+        let provided: BTreeSet<_> = READS.iter().flat_map(|operation| operation.topics).collect();
+        for change in CHANGES {
+            for topic in change.topics {
+                assert!(provided.contains(topic), "{}: nobody shows {topic:?}", change.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The health document (resilience specification, 24.1). It needs no token, so it names nothing private: connections
+//! appear by id at most, and there is no account name, key, address or path in it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use specta::Type;
+use utoipa::ToSchema;
+
+use super::{BreakerState, Instant, Lockout};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Health {
+    pub status: HealthStatus,
+    pub timestamp: Instant,
+    pub version: String,
+    /// Seconds since the start.
+    #[specta(type = u32)]
+    pub uptime: u64,
+    /// Requests under way.
+    pub active_connections: u32,
+    pub system: SystemStatus,
+    pub circuit_breakers: BreakerCounts,
+    pub provider_breakers: Vec<ProviderBreaker>,
+    pub provider_summary: ProviderSummary,
+    pub connection_health: ConnectionCounts,
+    /// Per connection id: requests waiting and running.
+    pub rate_limit_status: BTreeMap<String, RateLimitStatus>,
+    pub lockouts: Vec<Lockout>,
+    pub store: StoreHealth,
+    /// Whether a client key and a connection exist.
+    pub setup_complete: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HealthStatus {
+    Healthy,
+    /// The gateway itself is unwell: the store cannot write.
+    Degraded,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemStatus {
+    pub version: String,
+    #[specta(type = u32)]
+    pub uptime: u64,
+    pub pid: u32,
+    /// `linux`, `macos`, `windows`.
+    pub platform: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BreakerCounts {
+    pub open: u32,
+    pub half_open: u32,
+    pub degraded: u32,
+    pub closed: u32,
+    pub total: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderBreaker {
+    pub provider: String,
+    pub state: BreakerState,
+    pub failure_count: u32,
+    pub last_failure: Option<Instant>,
+    #[specta(type = u32)]
+    pub retry_after_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderSummary {
+    /// Providers that could be connected.
+    pub catalog_count: u32,
+    /// Providers with at least one connection.
+    pub configured_count: u32,
+    /// Providers with at least one connection that is switched on.
+    pub active_count: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionCounts {
+    pub total: u32,
+    /// Switched on and with a usable credential.
+    pub ready: u32,
+    /// Their last call failed.
+    pub failing: u32,
+    pub switched_off: u32,
+    /// Switched on, but the credential is missing.
+    pub without_credential: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+pub struct RateLimitStatus {
+    pub queued: u32,
+    pub running: u32,
+}
+
+/// Whether what happens is being written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+pub struct StoreHealth {
+    pub healthy: bool,
+    /// Request records lost because the queue was full.
+    #[specta(type = u32)]
+    pub dropped: u64,
+}

@@ -1,0 +1,46 @@
+//! What crosses the edge: the bodies of the REST API and the arguments and results of the window's commands.
+//!
+//! Plain types in the words of the screen. None of them can hold a credential on the way out; the few that carry one on
+//! the way in ([`ConnectionDraft`], [`ConnectionChange`], [`NodeTest`]) keep it in a [`Secret`], which cannot be printed
+//! or serialised. Counters and lengths of time are exported to TypeScript as `number`: none of them reaches 2^53.
+
+mod app;
+mod catalog;
+mod connection;
+mod health;
+mod key;
+mod live;
+mod model;
+mod node;
+mod request;
+mod settings;
+mod usage;
+mod words;
+mod words_of_domain;
+
+pub use app::{App, ManagementToken, SecretStore};
+pub use catalog::{CatalogProvider, CatalogProviders};
+pub use connection::{
+    BatchTest, BatchTestResult, BatchTestResults, Breaker, BreakerState, Connection, ConnectionChange,
+    ConnectionDetail, ConnectionDraft, ConnectionFilter, ConnectionModel, ConnectionModels, ConnectionModelsQuery,
+    ConnectionOrder, ConnectionReply, ConnectionTest, ConnectionTestReply, ConnectionValidation, Connections, Lockout,
+    ModelSource, ProbeProblem, TestStatus,
+};
+pub use health::{
+    BreakerCounts, ConnectionCounts, Health, HealthStatus, ProviderBreaker, ProviderSummary, RateLimitStatus,
+    StoreHealth, SystemStatus,
+};
+pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
+pub use live::{Changed, EventsQuery, Live, Topic};
+pub use model::{
+    Alias, AliasChange, AliasDraft, AliasReply, Aliases, Model, ModelFilter, ModelPrice, ModelSupports, Models,
+};
+pub use node::{Node, NodeChange, NodeDraft, NodeReply, NodeTest, NodeTestReply, Nodes};
+pub use request::{
+    RequestAttempt, RequestDetail, RequestExclusion, RequestFilter, RequestOutcome, RequestRow, RequestTrace, Requests,
+    RequestsDeleted, RequestsDeletion,
+};
+pub use settings::{SettingField, SettingFields, SettingSource, SettingsPatch, SettingsTree};
+pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};
+pub use words::{Done, Instant, Secret};
+pub use words_of_domain::{AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, Scope};

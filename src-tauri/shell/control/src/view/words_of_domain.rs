@@ -1,0 +1,89 @@
+//! Enumerations of the core as the edge spells them. The core derives neither bindings nor schemas, so each is mirrored
+//! here once, with conversions whose exhaustive `match` fails to compile when a word is added on one side only.
+
+use serde::{Deserialize, Serialize};
+use specta::Type;
+use utoipa::ToSchema;
+
+/// Mirrors an enumeration of `domain`.
+macro_rules! mirror {
+    ($(#[$meta:meta])* $name:ident of $source:path { $($(#[$variant_meta:meta])* $variant:ident,)+ }) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+        $(#[$meta])*
+        pub enum $name { $($(#[$variant_meta])* $variant,)+ }
+
+        impl From<$source> for $name {
+            fn from(value: $source) -> Self {
+                use $source as Source;
+                match value { $(Source::$variant => $name::$variant,)+ }
+            }
+        }
+
+        impl From<$name> for $source {
+            fn from(value: $name) -> Self {
+                use $source as Source;
+                match value { $($name::$variant => Source::$variant,)+ }
+            }
+        }
+    };
+}
+
+mirror! {
+    /// How an account proves who it is.
+    #[serde(rename_all = "lowercase")]
+    AuthType of domain::connection::AuthType { Oauth, Apikey, None, }
+}
+
+mirror! {
+    /// A wire format.
+    #[serde(rename_all = "lowercase")]
+    Dialect of domain::Dialect { Chat, Responses, Messages, Gemini, }
+}
+
+mirror! {
+    /// What kind of provider it is.
+    #[serde(rename_all = "lowercase")]
+    ProviderClass of domain::ProviderClass { Oauth, Apikey, Local, Free, }
+}
+
+mirror! {
+    /// The header that carries the credential.
+    #[serde(rename_all = "kebab-case")]
+    AuthCarrier of domain::node::AuthCarrier { Bearer, XApiKey, XGoogApiKey, ApiKey, None, }
+}
+
+mirror! {
+    /// What a client key may do beyond inference.
+    Scope of domain::client_key::Scope {
+        #[serde(rename = "lease:exclusive")]
+        LeaseExclusive,
+        #[serde(rename = "self:usage")]
+        SelfUsage,
+        #[serde(rename = "self:account-quota")]
+        SelfAccountQuota,
+        #[serde(rename = "policy:bypass-provider-quota")]
+        BypassProviderQuota,
+        #[serde(rename = "mcp:connect")]
+        McpConnect,
+    }
+}
+
+mirror! {
+    /// How a request ended.
+    #[serde(rename_all = "lowercase")]
+    RequestOutcome of domain::request_log::RequestOutcome { Success, Failure, Aborted, }
+}
+
+mirror! {
+    /// What left a candidate out.
+    #[serde(rename_all = "snake_case")]
+    Mechanism of domain::Mechanism {
+        SwitchedOff,
+        KeyAllowList,
+        ExcludedModel,
+        CredentialGate,
+        RequestExhaustion,
+        ConcurrencyCap,
+        DialectMismatch,
+    }
+}

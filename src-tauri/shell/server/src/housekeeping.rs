@@ -1,0 +1,54 @@
+//! What nobody asks for but everybody expects: old log entries go, and settings reach the parts that hold a copy.
+
+use std::sync::Arc;
+
+use domain::Millis;
+use gateway::{Gateway, Topic};
+use tokio::sync::broadcast::error::RecvError;
+use upstream::HttpTransport;
+
+const EVERY: Millis = Millis::hours(1);
+/// How long a removed connection can be brought back.
+const UNDO: Millis = Millis::days(7);
+
+/// Enforces retention at the start and every hour, until the gateway stops.
+pub(crate) async fn retain(gateway: Gateway) {
+    loop {
+        if let Err(error) = sweep(&gateway).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "old records could not be removed");
+        }
+        let next = gateway.now() + EVERY;
+        tokio::select! {
+            () = gateway.cancel().cancelled() => return,
+            () = gateway.clock().sleep_until(next) => {}
+        }
+    }
+}
+
+async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
+    let now = gateway.now();
+    let days = gateway.settings().logging.retention_days;
+    if days > 0 {
+        gateway.store().delete_requests_before(now - Millis::days(u64::from(days))).await?;
+    }
+    gateway.store().purge_connections(now - UNDO).await?;
+    Ok(())
+}
+
+/// Hands changed settings to the transport, until the gateway stops.
+pub(crate) async fn follow_settings(gateway: Gateway, transport: Arc<HttpTransport>) {
+    let mut changes = gateway.subscribe();
+    loop {
+        let change = tokio::select! {
+            () = gateway.cancel().cancelled() => return,
+            change = changes.recv() => change,
+        };
+        match change {
+            Ok(changed) if !changed.topics.contains(&Topic::Settings) => {}
+            Ok(_) | Err(RecvError::Lagged(_)) => {
+                transport.set_connect_timeout(gateway.settings().network.connect_timeout);
+            }
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
