@@ -36,7 +36,8 @@ pub struct Glance {
     pub max_output: Option<u64>,
     /// Responses `background:true`: the member with its comma, ready to be cut out.
     pub background: Option<Range<usize>>,
-    /// A stable name of the conversation: `metadata.user_id`, `prompt_cache_key`, else `user`.
+    /// A stable name of the conversation (resilience specification, 9.2): `metadata.session_id`, the session part of
+    /// `metadata.user_id`, `conversation_id`, `session_id`, `prompt_cache_key`, else `user`.
     pub session_hint: Option<String>,
     /// Where a member can be added.
     pub(crate) insert: Insert,
@@ -90,15 +91,17 @@ pub fn glance(operation: Operation, body: &[u8]) -> Result<Glance, GlanceError> 
         Ok(_) => return Err(first_fault(body).unwrap_or(GlanceError::NotAnObject)),
         Err(fault) => return Err(from_fault(body, fault)),
     }
-    let mut look = Look { operation, body, found: Glance::default(), hints: Hints::default(), last_end: None, refused: None };
-    let read = scanner.object(|scanner, key| look.member(scanner, &key)).and_then(|object| scanner.end().map(|()| object));
+    let mut look =
+        Look { operation, body, found: Glance::default(), hints: Default::default(), last_end: None, refused: None };
+    let read =
+        scanner.object(|scanner, key| look.member(scanner, &key)).and_then(|object| scanner.end().map(|()| object));
     let object = read.map_err(|fault| from_fault(body, fault))?;
     if let Some(refused) = look.refused {
         return Err(refused);
     }
     let mut found = look.found;
     found.insert = Insert { at: look.last_end.unwrap_or(object.start + 1), needs_comma: look.last_end.is_some() };
-    found.session_hint = look.hints.metadata_user.or(look.hints.cache_key).or(look.hints.user);
+    found.session_hint = look.hints.into_iter().flatten().next();
     Ok(found)
 }
 
@@ -106,18 +109,23 @@ struct Look<'a> {
     operation: Operation,
     body: &'a [u8],
     found: Glance,
-    hints: Hints,
+    /// Names of the conversation, the best first; see [`Hint`].
+    hints: [Option<String>; 6],
     /// End of the member read last.
     last_end: Option<usize>,
     /// The first objection; reading goes on, because a body that is not JSON at all is the more useful message.
     refused: Option<GlanceError>,
 }
 
-#[derive(Default)]
-struct Hints {
-    metadata_user: Option<String>,
-    cache_key: Option<String>,
-    user: Option<String>,
+/// Where a name of the conversation was found, in order of preference.
+#[derive(Clone, Copy)]
+enum Hint {
+    MetadataSession,
+    MetadataUser,
+    Conversation,
+    Session,
+    CacheKey,
+    User,
 }
 
 /// The top-level members that matter.
@@ -132,30 +140,27 @@ enum Field {
     GenerationConfig,
     Background,
     Metadata,
-    CacheKey,
-    User,
+    Hint(Hint),
 }
 
-const COMMON: [(&str, Field); 5] = [
+const COMMON: [(&str, Field); 8] = [
     ("model", Field::Model),
     ("stream", Field::Stream),
     ("tools", Field::Tools),
     ("metadata", Field::Metadata),
-    ("user", Field::User),
+    ("conversation_id", Field::Hint(Hint::Conversation)),
+    ("session_id", Field::Hint(Hint::Session)),
+    ("prompt_cache_key", Field::Hint(Hint::CacheKey)),
+    ("user", Field::Hint(Hint::User)),
 ];
-const CHAT: [(&str, Field); 5] = [
+const CHAT: [(&str, Field); 4] = [
     ("messages", Field::Conversation),
     ("stream_options", Field::StreamOptions),
     ("max_tokens", Field::MaxOutput),
     ("max_completion_tokens", Field::MaxOutput),
-    ("prompt_cache_key", Field::CacheKey),
 ];
-const RESPONSES: [(&str, Field); 4] = [
-    ("input", Field::Conversation),
-    ("max_output_tokens", Field::MaxOutput),
-    ("background", Field::Background),
-    ("prompt_cache_key", Field::CacheKey),
-];
+const RESPONSES: [(&str, Field); 3] =
+    [("input", Field::Conversation), ("max_output_tokens", Field::MaxOutput), ("background", Field::Background)];
 const MESSAGES: [(&str, Field); 2] = [("messages", Field::Conversation), ("max_tokens", Field::MaxOutput)];
 const GEMINI: [(&str, Field); 4] = [
     ("contents", Field::Conversation),
@@ -190,8 +195,7 @@ impl Look<'_> {
             Some(Field::GenerationConfig) => self.generation_config(scanner)?,
             Some(Field::Background) => self.background(scanner, from)?,
             Some(Field::Metadata) => self.metadata(scanner)?,
-            Some(Field::CacheKey) => self.hints.cache_key = self.words(scanner)?,
-            Some(Field::User) => self.hints.user = self.words(scanner)?,
+            Some(Field::Hint(hint)) => self.hints[hint as usize] = self.words(scanner)?,
             None => {
                 scanner.skip()?;
             }
@@ -269,9 +273,9 @@ impl Look<'_> {
     fn tools(&mut self, scanner: &mut Scanner<'_>) -> Scan<()> {
         let count = match self.operation.dialect() {
             Dialect::Chat | Dialect::Responses | Dialect::Messages => count(scanner)?,
-            Dialect::Gemini => sum(scanner, |scanner| {
-                member_count(scanner, &["functionDeclarations", "function_declarations"])
-            })?,
+            Dialect::Gemini => {
+                sum(scanner, |scanner| member_count(scanner, &["functionDeclarations", "function_declarations"]))?
+            }
         };
         self.found.tool_count = self.found.tool_count.saturating_add(count);
         Ok(())
@@ -328,12 +332,15 @@ impl Look<'_> {
     }
 
     fn metadata(&mut self, scanner: &mut Scanner<'_>) -> Scan<()> {
-        if self.operation.dialect() != Dialect::Messages || scanner.peek()? != Kind::Object {
+        if scanner.peek()? != Kind::Object {
             return scanner.skip().map(drop);
         }
         scanner.object(|scanner, key| {
             if scanner.is(&key, "user_id") {
-                self.hints.metadata_user = self.words(scanner)?;
+                let user = self.words(scanner)?;
+                self.hints[Hint::MetadataUser as usize] = user.map(session_part);
+            } else if scanner.is(&key, "session_id") || scanner.is(&key, "sessionId") {
+                self.hints[Hint::MetadataSession as usize] = self.words(scanner)?;
             } else {
                 scanner.skip()?;
             }
@@ -359,6 +366,22 @@ impl Look<'_> {
 
     fn refuse(&mut self, error: GlanceError) {
         self.refused.get_or_insert(error);
+    }
+}
+
+/// The session inside a `user_id`: Claude Code writes a JSON object with `session_id`, earlier versions
+/// `user_…_session_…`. Any other text names the session as a whole.
+fn session_part(user_id: String) -> String {
+    #[derive(serde::Deserialize)]
+    struct Structured {
+        session_id: String,
+    }
+    if let Ok(structured) = serde_json::from_str::<Structured>(&user_id) {
+        return structured.session_id;
+    }
+    match user_id.split_once("_session_") {
+        Some((_, session)) if !session.is_empty() => session.to_owned(),
+        _ => user_id,
     }
 }
 

@@ -32,10 +32,8 @@ mod tests {
             (vec!["x-goog-api-key", "anthropic-version"], false, ListShape::Gemini),
             (vec![], true, ListShape::Gemini),
         ] {
-            let headers: HeaderMap = names
-                .iter()
-                .map(|name| (http::HeaderName::from_static(name), HeaderValue::from_static("x")))
-                .collect();
+            let headers: HeaderMap =
+                names.iter().map(|name| (http::HeaderName::from_static(name), HeaderValue::from_static("x"))).collect();
             assert_eq!(list_shape(&headers, v1beta), expected, "{names:?} {v1beta}");
         }
     }

@@ -263,7 +263,9 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         match self.byte() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
-            Some(b'u') if self.text.get(self.at + 1..self.at + 5).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => {
+            Some(b'u')
+                if self.text.get(self.at + 1..self.at + 5).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) =>
+            {
                 self.at += 5;
             }
             _ => return self.fault("a valid escape"),
@@ -353,11 +355,58 @@ mod tests {
     #[test]
     fn it_accepts_what_is_json_and_nothing_else() {
         let mut texts: Vec<String> = [
-            "{}", "[]", "[[],{}]", "\"\"", "0", "-0", "-1.5e+10", "1E5", "true", "false", "null", " { \"a\" : [ 1 , 2 ] } ",
-            "\"\\u00e9\\n\\\"\\\\\\/\"", "\"ünï€😀\"", "18446744073709551615", "1e999", "\"0123456\\\\89\"", "", " ", "{", "}",
-            "[", "]", "{]", "[}", "[1,]", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "01", "-", "1.", "1e", ".5",
-            "+1", "tru", "nul", "\"", "\"\\x\"", "\"\\u12g4\"", "\"\\u12", "\"a\nb\"", "\"\u{1f}\"", "\"\u{7f}\"", "{} {}",
-            "[1 2]", "{\"a\":1 \"b\":2}", "'a'", "NaN", "[\"a\",{\"b\":[true,{\"c\":null}]},[]]",
+            "{}",
+            "[]",
+            "[[],{}]",
+            "\"\"",
+            "0",
+            "-0",
+            "-1.5e+10",
+            "1E5",
+            "true",
+            "false",
+            "null",
+            " { \"a\" : [ 1 , 2 ] } ",
+            "\"\\u00e9\\n\\\"\\\\\\/\"",
+            "\"ünï€😀\"",
+            "18446744073709551615",
+            "1e999",
+            "\"0123456\\\\89\"",
+            "",
+            " ",
+            "{",
+            "}",
+            "[",
+            "]",
+            "{]",
+            "[}",
+            "[1,]",
+            "{,}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "01",
+            "-",
+            "1.",
+            "1e",
+            ".5",
+            "+1",
+            "tru",
+            "nul",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\\u12",
+            "\"a\nb\"",
+            "\"\u{1f}\"",
+            "\"\u{7f}\"",
+            "{} {}",
+            "[1 2]",
+            "{\"a\":1 \"b\":2}",
+            "'a'",
+            "NaN",
+            "[\"a\",{\"b\":[true,{\"c\":null}]},[]]",
         ]
         .map(str::to_owned)
         .to_vec();
@@ -384,7 +433,9 @@ mod tests {
 
     #[test]
     fn a_key_is_compared_decoded() {
-        for (text, expected) in [("\"model\"", true), ("\"mod\\u0065l\"", true), ("\"Model\"", false), ("\"mode\"", false)] {
+        for (text, expected) in
+            [("\"model\"", true), ("\"mod\\u0065l\"", true), ("\"Model\"", false), ("\"mode\"", false)]
+        {
             let mut scanner = Scanner::new(text.as_bytes());
             let key = scanner.text_value().unwrap();
             assert_eq!(scanner.is(&key, "model"), expected, "{text}");

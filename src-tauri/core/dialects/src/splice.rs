@@ -170,7 +170,10 @@ mod tests {
             (r#"{"stream_options":null}"#, r#"{"stream_options":{"include_usage":true}}"#),
             (r#"{"stream_options":{ }}"#, r#"{"stream_options":{"include_usage":true }}"#),
             (r#"{"stream_options":{"a":[1]},"b":2}"#, r#"{"stream_options":{"a":[1],"include_usage":true},"b":2}"#),
-            (r#"{"stream_options":{"include_usage":false,"a":1}}"#, r#"{"stream_options":{"include_usage":true,"a":1}}"#),
+            (
+                r#"{"stream_options":{"include_usage":false,"a":1}}"#,
+                r#"{"stream_options":{"include_usage":true,"a":1}}"#,
+            ),
             (r#"{"stream_options":{"include_usage":true}}"#, r#"{"stream_options":{"include_usage":true}}"#),
         ] {
             let spliced = apply(body, ensure_include_usage(&chat(body)));

@@ -43,6 +43,14 @@ pub(crate) struct ReplyBody {
     ticket: Ticket,
 }
 
+/// What follows the last byte of a body.
+enum End {
+    NotYet,
+    Over,
+    Stall,
+    Break,
+}
+
 impl Source {
     pub(crate) fn whole(body: Bytes) -> Source {
         Source::Shared { frames: Arc::new([body]), at: 0, delay: Duration::ZERO }
@@ -95,26 +103,25 @@ impl ReplyBody {
         frame
     }
 
-    /// `None`: not yet, there is a grace to wait for.
-    fn finish(&mut self) -> Option<Poll<Option<Result<Frame<Bytes>, Broken>>>> {
+    /// What follows the last byte.
+    fn finish(&mut self) -> End {
         let fate = match self.how {
             None => {
                 self.finished = true;
                 self.ticket.end(Ending::Completed);
-                return Some(Poll::Ready(None));
+                return End::Over;
             }
-            // Nothing wakes it: hyper notices when the peer leaves and drops the body.
-            Some(Break::Stall) => return Some(Poll::Pending),
+            Some(Break::Stall) => return End::Stall,
             Some(Break::Reset) => Fate::Reset,
             Some(Break::Close) => Fate::Close,
         };
         if !std::mem::replace(&mut self.grace_over, true) {
             self.wait = Some(Box::pin(sleep(GRACE)));
-            return None;
+            return End::NotYet;
         }
         *self.slot.lock() = Some(fate);
         self.ticket.end(Ending::Broken);
-        Some(Poll::Ready(Some(Err(Broken))))
+        End::Break
     }
 }
 
@@ -141,11 +148,13 @@ impl http_body::Body for ReplyBody {
                     body.next = Some(frame);
                     body.wait = (!delay.is_zero()).then(|| Box::pin(sleep(delay)));
                 }
-                None => {
-                    if let Some(end) = body.finish() {
-                        return end;
-                    }
-                }
+                None => match body.finish() {
+                    End::NotYet => {}
+                    End::Over => return Poll::Ready(None),
+                    // Nothing wakes it: hyper notices when the peer leaves and drops the body.
+                    End::Stall => return Poll::Pending,
+                    End::Break => return Poll::Ready(Some(Err(Broken))),
+                },
             }
         }
     }

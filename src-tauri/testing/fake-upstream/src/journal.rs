@@ -11,13 +11,15 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, Method, request};
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use crate::request::{Ask, Endpoint};
 
 const MAX_CALLS: usize = 10_000;
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
+/// Ended calls that a receiver may fall behind.
+const ENDINGS: usize = 1024;
 
 /// One request as it arrived.
 #[derive(Clone, Debug)]
@@ -83,6 +85,7 @@ pub(crate) struct Journal {
     recording: Recording,
     pages: Mutex<Pages>,
     changed: Notify,
+    endings: broadcast::Sender<Call>,
     stopping: CancellationToken,
 }
 
@@ -144,7 +147,13 @@ impl Count {
 
 impl Journal {
     pub(crate) fn new(recording: Recording, stopping: CancellationToken) -> Journal {
-        Journal { recording, pages: Mutex::default(), changed: Notify::new(), stopping }
+        Journal {
+            recording,
+            pages: Mutex::default(),
+            changed: Notify::new(),
+            endings: broadcast::Sender::new(ENDINGS),
+            stopping,
+        }
     }
 
     /// Notes an arrived call.
@@ -207,6 +216,10 @@ impl Journal {
         }
     }
 
+    pub(crate) fn endings(&self) -> broadcast::Receiver<Call> {
+        self.endings.subscribe()
+    }
+
     /// Forgets calls and counters. Calls still open then end unnoticed.
     pub(crate) fn clear(&self) {
         let mut pages = self.pages.lock();
@@ -221,10 +234,15 @@ impl Journal {
         if let Some(count) = key.and_then(|key| pages.by_key.get_mut(key)).filter(|count| count.open() > 0) {
             count.add(ending);
         }
-        if let Some(call) = pages.find(number) {
+        let ended = pages.find(number).map(|call| {
             call.ending = ending;
-        }
+            (self.endings.receiver_count() > 0).then(|| call.clone())
+        });
         drop(pages);
+        if let Some(call) = ended.flatten() {
+            // The last receiver may have gone meanwhile: then nobody misses it.
+            drop(self.endings.send(call));
+        }
         self.changed.notify_waiters();
     }
 }

@@ -64,7 +64,7 @@ fn one(dialect: Dialect, model: &ModelCard) -> Value {
         }),
         Dialect::Messages => json!({
             "type": "model", "id": model.id, "display_name": model.display_name, "created_at": CREATED_TEXT,
-            "max_input_tokens": model.context, "max_tokens": model.max_output,
+            "lifecycle": "active", "max_input_tokens": model.context, "max_tokens": model.max_output,
         }),
         Dialect::Gemini => json!({
             "name": format!("models/{}", model.id), "version": "001", "displayName": model.display_name,

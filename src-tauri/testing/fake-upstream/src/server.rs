@@ -10,6 +10,7 @@ use domain::Dialect;
 use parking_lot::{Mutex, RwLock};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::runtime::{self, Runtime};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -65,7 +66,7 @@ pub(crate) struct Shared {
     pub stopping: CancellationToken,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub default_step: Arc<Step>,
     /// `None`: the models that scripts mention.
@@ -169,6 +170,12 @@ impl FakeUpstream {
         self.shared.journal.keys()
     }
 
+    /// Every call that ends from now on, when calls are recorded; a receiver that falls 1 024 calls behind misses the
+    /// oldest.
+    pub fn endings(&self) -> broadcast::Receiver<Call> {
+        self.shared.journal.endings()
+    }
+
     /// Waits, at most 10 s, until so many calls of this key have arrived, and returns those kept.
     pub async fn wait_for_calls<'k>(&self, key: impl Into<Option<&'k str>>, wanted: u64) -> Result<Vec<Call>, Error> {
         self.wait(key.into(), wanted, "calls", |count| count.arrived).await
@@ -242,12 +249,6 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         Options { port: 0, threads: 1, recording: Recording::Calls }
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { default_step: Arc::default(), models: None, require_known_keys: false, strict: false }
     }
 }
 

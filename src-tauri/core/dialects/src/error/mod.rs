@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 mod read;
 mod sanitize;
 
+pub(crate) use read::no_answer;
 pub use read::{read, read_in_stream};
 pub use sanitize::sanitize;
 

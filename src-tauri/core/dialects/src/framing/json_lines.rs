@@ -72,7 +72,8 @@ mod tests {
         }
         assert_eq!(decoder.buffered(), 7);
         decoder.finish(&mut out);
-        let seen: Vec<_> = out.iter().map(|frame| (frame.raw.as_ref(), frame.data.as_ref(), frame.is_comment)).collect();
+        let seen: Vec<_> =
+            out.iter().map(|frame| (frame.raw.as_ref(), frame.data.as_ref(), frame.is_comment)).collect();
         assert_eq!(
             seen,
             [

@@ -176,7 +176,9 @@ fn usage(turn: &Turn<'_>) -> Option<Value> {
     let (input, output) = (turn.input_tokens(), usage.output.unwrap_or(0));
     Some(json!({
         "input_tokens": input, "output_tokens": output, "total_tokens": input + output,
-        "input_tokens_details": { "cached_tokens": usage.cache_read.unwrap_or(0) },
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read.unwrap_or(0), "cache_write_tokens": usage.cache_write.unwrap_or(0),
+        },
         "output_tokens_details": { "reasoning_tokens": usage.reasoning.unwrap_or(0) },
     }))
 }

@@ -1,0 +1,88 @@
+//! The window's typed commands: one line per operation, no logic. Names are those of `control::topics`; members of the
+//! path come first, the rest is one argument `input`.
+
+use control::view::*;
+use control::{
+    ControlError, aliases, app, catalog, connections, health, keys, management_token, models, nodes, probes, requests,
+    settings, usage,
+};
+use tauri::State;
+
+use super::gateway_task::GatewayTask;
+
+/// Defines one command that calls the operation of the same name.
+macro_rules! command {
+    ($module:ident::$name:ident() -> $reply:ty) => {
+        #[tauri::command]
+        #[specta::specta]
+        pub async fn $name(task: State<'_, GatewayTask>) -> Result<$reply, ControlError> {
+            $module::$name(&task.control()?).await
+        }
+    };
+    ($module:ident::$name:ident(id) -> $reply:ty) => {
+        #[tauri::command]
+        #[specta::specta]
+        pub async fn $name(task: State<'_, GatewayTask>, id: String) -> Result<$reply, ControlError> {
+            $module::$name(&task.control()?, id).await
+        }
+    };
+    ($module:ident::$name:ident(input: $input:ty) -> $reply:ty) => {
+        #[tauri::command]
+        #[specta::specta]
+        pub async fn $name(task: State<'_, GatewayTask>, input: $input) -> Result<$reply, ControlError> {
+            $module::$name(&task.control()?, input).await
+        }
+    };
+    ($module:ident::$name:ident(id, input: $input:ty) -> $reply:ty) => {
+        #[tauri::command]
+        #[specta::specta]
+        pub async fn $name(
+            task: State<'_, GatewayTask>,
+            id: String,
+            input: $input,
+        ) -> Result<$reply, ControlError> {
+            $module::$name(&task.control()?, id, input).await
+        }
+    };
+}
+
+command!(app::app_get() -> App);
+command!(health::health_get() -> Health);
+command!(catalog::catalog_providers() -> CatalogProviders);
+command!(connections::connections_list(input: ConnectionFilter) -> Connections);
+command!(connections::connection_get(id) -> ConnectionDetail);
+command!(connections::connection_create(input: ConnectionDraft) -> ConnectionReply);
+command!(connections::connection_update(id, input: ConnectionChange) -> ConnectionReply);
+command!(connections::connection_delete(id) -> Done);
+command!(connections::connection_restore(id) -> ConnectionReply);
+command!(connections::connection_reset(id) -> ConnectionReply);
+command!(connections::connections_order(input: ConnectionOrder) -> Connections);
+command!(probes::connection_test(id, input: ConnectionTest) -> ConnectionTestReply);
+command!(probes::connections_test(input: BatchTest) -> BatchTestResults);
+command!(probes::connection_validate(input: ConnectionDraft) -> ConnectionValidation);
+command!(models::connection_models(id, input: ConnectionModelsQuery) -> ConnectionModels);
+command!(nodes::nodes_list() -> Nodes);
+command!(nodes::node_get(id) -> NodeReply);
+command!(nodes::node_create(input: NodeDraft) -> NodeReply);
+command!(nodes::node_update(id, input: NodeChange) -> NodeReply);
+command!(nodes::node_delete(id) -> Done);
+command!(probes::node_test(id, input: NodeTest) -> NodeTestReply);
+command!(keys::keys_list() -> Keys);
+command!(keys::key_create(input: KeyDraft) -> KeySecret);
+command!(keys::key_update(id, input: KeyChange) -> KeyRecord);
+command!(keys::key_rotate(id) -> KeySecret);
+command!(keys::key_delete(id) -> Done);
+command!(aliases::aliases_list() -> Aliases);
+command!(aliases::alias_create(input: AliasDraft) -> AliasReply);
+command!(aliases::alias_update(id, input: AliasChange) -> AliasReply);
+command!(aliases::alias_delete(id) -> Done);
+command!(models::models_list(input: ModelFilter) -> Models);
+command!(requests::requests_list(input: RequestFilter) -> Requests);
+command!(requests::request_get(id) -> RequestDetail);
+command!(requests::requests_delete(input: RequestsDeletion) -> RequestsDeleted);
+command!(usage::usage_summary(input: UsageQuery) -> UsageSummary);
+command!(settings::settings_get() -> SettingsTree);
+command!(settings::settings_update(input: SettingsPatch) -> SettingsTree);
+command!(settings::settings_fields() -> SettingFields);
+command!(management_token::management_token_get() -> ManagementToken);
+command!(management_token::management_token_rotate() -> ManagementToken);

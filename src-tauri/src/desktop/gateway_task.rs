@@ -1,0 +1,178 @@
+//! The gateway inside the window's process: starting it, saying how it is, handing it to commands, stopping it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use control::{Control, ControlError};
+use serde::{Deserialize, Serialize};
+use server::{Config, Running, StartError, SystemClock};
+use specta::Type;
+use tauri::async_runtime;
+use tauri::{AppHandle, Emitter, Manager};
+use tokio_util::sync::CancellationToken;
+
+use super::live::Watchers;
+use super::tray;
+use crate::cli::configuration;
+
+/// How the gateway is, in the words of the window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    Running {
+        url: String,
+    },
+    /// Another program has the port; `next` is the next free one.
+    PortTaken {
+        port: u16,
+        next: Option<u16>,
+    },
+    /// It could not start for another reason.
+    Failed {
+        message: String,
+    },
+}
+
+/// Owner of the running gateway.
+pub(super) struct GatewayTask {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    running: Option<Running>,
+    state: State,
+    announcing: CancellationToken,
+}
+
+/// Event: the gateway started, or failed to.
+const STATE_EVENT: &str = "gateway-state";
+const CHANGED_EVENT: &str = "changed";
+const LIVE_EVENT: &str = "live";
+
+impl GatewayTask {
+    /// Starts the gateway where the settings say.
+    pub(super) fn start(app: &AppHandle) -> Self {
+        let task = GatewayTask {
+            inner: Mutex::new(Inner {
+                running: None,
+                state: State::Failed { message: String::new() },
+                announcing: CancellationToken::new(),
+            }),
+        };
+        task.try_start(app, None);
+        task
+    }
+
+    /// Starts on another port, which is kept from then on.
+    pub(super) fn start_on(&self, app: &AppHandle, port: u16) -> State {
+        self.try_start(app, Some(port));
+        self.state()
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.lock().state.clone()
+    }
+
+    /// The handle that operations work on.
+    pub(super) fn control(&self) -> Result<Control, ControlError> {
+        match &self.lock().running {
+            Some(running) => Ok(running.control().clone()),
+            None => Err(ControlError::Conflict { message: "the gateway is not running".to_owned() }),
+        }
+    }
+
+    /// Drains, flushes and closes.
+    pub(super) fn stop(&self) {
+        let running = {
+            let mut inner = self.lock();
+            inner.announcing.cancel();
+            inner.running.take()
+        };
+        let Some(running) = running else { return };
+        if let Err(error) = async_runtime::block_on(running.shutdown()) {
+            tracing::error!(%error, "the gateway did not stop cleanly");
+        }
+    }
+
+    fn try_start(&self, app: &AppHandle, port: Option<u16>) {
+        if self.lock().running.is_some() {
+            return;
+        }
+        let started = async_runtime::block_on(async {
+            let mut config = configuration(None);
+            config.port = port;
+            start(config, port).await
+        });
+        let mut inner = self.lock();
+        match started {
+            Ok(running) => {
+                inner.state = State::Running { url: running.url() };
+                inner.announcing = forward(app, running.control().clone());
+                inner.running = Some(running);
+            }
+            Err(StartError::PortTaken { port, next_free, .. }) => {
+                inner.state = State::PortTaken { port, next: next_free };
+            }
+            Err(error) => inner.state = State::Failed { message: with_causes(&error) },
+        }
+        let state = inner.state.clone();
+        drop(inner);
+        tray::update(app, &state);
+        if let Err(error) = app.emit(STATE_EVENT, &state) {
+            tracing::debug!(%error, "the window could not be told");
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn start(config: Config, kept_port: Option<u16>) -> Result<Running, StartError> {
+    let running = server::run(config, Arc::new(SystemClock::start())).await?;
+    if let Some(port) = kept_port {
+        let patch = serde_json::json!({ "gateway": { "port": port } });
+        if let Err(error) = running.gateway().update_settings(&patch).await {
+            tracing::warn!(%error, "the new port could not be kept");
+        }
+    }
+    Ok(running)
+}
+
+/// Passes announcements on to the window until told to stop.
+fn forward(app: &AppHandle, control: Control) -> CancellationToken {
+    let stop = CancellationToken::new();
+    let (app, stopped) = (app.clone(), stop.clone());
+    async_runtime::spawn(async move {
+        let mut announcements = control::Announcements::all(&control);
+        loop {
+            let live = app.try_state::<Watchers>().is_some_and(|watchers| watchers.someone_looks());
+            announcements.set_live(live);
+            let announcement = tokio::select! {
+                () = stopped.cancelled() => return,
+                announcement = announcements.next() => announcement,
+            };
+            let told = match announcement {
+                Some(control::Announcement::Changed(changed)) => app.emit(CHANGED_EVENT, &changed),
+                Some(control::Announcement::Live(figures)) => app.emit(LIVE_EVENT, &figures),
+                Some(control::Announcement::StillHere) => Ok(()),
+                None => return,
+            };
+            if let Err(error) = told {
+                tracing::debug!(%error, "the window could not be told");
+            }
+        }
+    });
+    stop
+}
+
+/// An error and what caused it, in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
