@@ -9,19 +9,17 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(feature = "desktop")]
-    if std::env::args_os().len() <= 1 {
-        return window();
+    if opens_the_window() {
+        let config = cli::configuration(None);
+        let filter = config.environment.get(server::wire::env::LOG).map(String::as_str);
+        let _logging = server::logging::start(filter, Some(&config.data_dir));
+        return desktop::run();
     }
     cli::run(std::env::args_os())
 }
 
-/// Opens the window, or says why there can be none.
+/// Without arguments, and at login with the one that leaves the window closed.
 #[cfg(feature = "desktop")]
-fn window() -> ExitCode {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if cfg!(target_os = "linux") && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY") {
-        cli::say("there is no display to open a window on; `omniroute serve` runs the gateway without one");
-        return ExitCode::from(cli::exit::USAGE);
-    }
-    desktop::run()
+fn opens_the_window() -> bool {
+    std::env::args_os().skip(1).all(|argument| argument == desktop::HIDDEN)
 }

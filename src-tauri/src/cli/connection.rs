@@ -10,23 +10,20 @@ use super::arguments::{AddConnection, ConnectionCommand};
 use super::client::{Client, ClientError, segment};
 use super::{Context, exit, print, print_json, text};
 
-pub(super) async fn run(
-    context: &Context,
-    client: &Client,
-    command: ConnectionCommand,
-) -> Result<ExitCode, ClientError> {
+pub(super) async fn run(context: &Context, url: Option<String>, command: ConnectionCommand) -> Result<ExitCode, ClientError> {
+    let client = context.client(url)?;
     match command {
-        ConnectionCommand::Add(add) => add_one(context, client, add).await,
-        ConnectionCommand::List { provider } => list(context, client, provider).await,
-        ConnectionCommand::Remove { id } => remove(context, client, &id).await,
-        ConnectionCommand::Test { id } => test(context, client, &id).await,
+        ConnectionCommand::Add(add) => add_one(context, &client, add).await,
+        ConnectionCommand::List { provider } => list(context, &client, provider).await,
+        ConnectionCommand::Remove { id } => remove(context, &client, &id).await,
+        ConnectionCommand::Test { id } => test(context, &client, &id).await,
     }
 }
 
 async fn add_one(context: &Context, client: &Client, add: AddConnection) -> Result<ExitCode, ClientError> {
     let key = match (add.api_key_stdin, &add.api_key_env) {
         (true, _) => Some(key_from_input()?),
-        (false, Some(variable)) => Some(key_from_environment(&context.environment, variable)?),
+        (false, Some(variable)) => Some(key_from_environment(&context.configuration.environment, variable)?),
         (false, None) => None,
     };
     let reply = client.post("/api/providers", body(&add, key.as_ref())).await?;

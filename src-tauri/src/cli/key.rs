@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{CreateKey, KeyCommand};
-use super::client::{Client, ClientError, segment};
+use super::client::{ClientError, segment};
 use super::{Context, print, print_json, text};
 
-pub(super) async fn run(context: &Context, client: &Client, command: KeyCommand) -> Result<ExitCode, ClientError> {
+pub(super) async fn run(context: &Context, url: Option<String>, command: KeyCommand) -> Result<ExitCode, ClientError> {
+    let client = context.client(url)?;
     match command {
         KeyCommand::Create(create) => {
             let reply = client.post("/api/keys", body(&create)).await?;

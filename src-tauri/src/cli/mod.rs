@@ -11,10 +11,12 @@ mod text;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::Value;
+use server::Config;
 
 use arguments::{Arguments, Command};
 use client::{Client, ClientError};
@@ -32,8 +34,16 @@ pub(crate) mod exit {
 
 /// What a command needs to know about its surroundings.
 struct Context {
-    environment: BTreeMap<String, String>,
+    configuration: Config,
     json: bool,
+}
+
+/// Data folder and environment of this process; the window starts its gateway with the same.
+pub(crate) fn configuration(data_dir: Option<PathBuf>) -> Config {
+    let environment: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    Config { data_dir: server::data_folder(data_dir, &environment), environment, ..Config::default() }
 }
 
 /// Runs one command line.
@@ -57,31 +67,21 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 async fn dispatch(arguments: Arguments) -> ExitCode {
-    let environment = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let context = Context { environment, json: arguments.json };
-    let Some(data_dir) = server::data_folder(arguments.data_dir, &context.environment) else {
-        say("neither --data-dir nor the environment says where the data folder is");
-        return ExitCode::from(exit::USAGE);
+    let context = Context { configuration: configuration(arguments.data_dir), json: arguments.json };
+    let url = arguments.url;
+    let done = match arguments.command {
+        Command::Serve(serve) => return serve::run(&context, serve).await,
+        Command::Status => status::run(&context, url).await,
+        Command::Connection(command) => connection::run(&context, url, command).await,
+        Command::Key(command) => key::run(&context, url, command).await,
     };
-    let command = match arguments.command {
-        Command::Serve(serve) => return serve::run(&context, data_dir, serve).await,
-        other => other,
-    };
-    let client = match Client::find(arguments.url, &data_dir, &context.environment) {
-        Ok(client) => client,
-        Err(error) => return refused(&context, &error),
-    };
-    let done = match command {
-        Command::Serve(_) => return ExitCode::SUCCESS,
-        Command::Status => status::run(&context, &client).await,
-        Command::Connection(command) => connection::run(&context, &client, command).await,
-        Command::Key(command) => key::run(&context, &client, command).await,
-    };
-    match done {
-        Ok(code) => code,
-        Err(error) => refused(&context, &error),
+    done.unwrap_or_else(|error| refused(&context, &error))
+}
+
+impl Context {
+    /// A client of the gateway that is meant.
+    fn client(&self, url: Option<String>) -> Result<Client, ClientError> {
+        Client::find(url, &self.configuration.data_dir, &self.configuration.environment)
     }
 }
 

@@ -1,6 +1,5 @@
 //! `omniroute serve`: the gateway without a window.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,8 +10,8 @@ use super::arguments::Serve;
 use super::{Context, exit, print, print_json, say};
 
 /// Runs until SIGINT or SIGTERM, then drains and stops; a second signal stops at once.
-pub(super) async fn run(context: &Context, data_dir: PathBuf, serve: Serve) -> ExitCode {
-    let filter = context.environment.get(wire::env::LOG).map(String::as_str);
+pub(super) async fn run(context: &Context, serve: Serve) -> ExitCode {
+    let filter = context.configuration.environment.get(wire::env::LOG).map(String::as_str);
     let _logging = server::logging::start(filter, None);
     let mut signals = match Signals::new() {
         Ok(signals) => signals,
@@ -21,14 +20,9 @@ pub(super) async fn run(context: &Context, data_dir: PathBuf, serve: Serve) -> E
             return ExitCode::from(exit::CANNOT_START);
         }
     };
-    let config = server::Config {
-        data_dir,
-        port: serve.port,
-        config_file: serve.config,
-        environment: context.environment.clone(),
-        ..server::Config::default()
-    };
-    let running = match server::run(config, Arc::new(SystemClock::new())).await {
+    let config =
+        server::Config { port: serve.port, config_file: serve.config, ..context.configuration.clone() };
+    let running = match server::run(config, Arc::new(SystemClock::start())).await {
         Ok(running) => running,
         Err(error) => {
             say(&chain(&error));

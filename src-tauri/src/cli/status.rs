@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-use super::client::{Client, ClientError};
+use super::client::ClientError;
 use super::{Context, print, print_json, text};
 
-pub(super) async fn run(context: &Context, client: &Client) -> Result<ExitCode, ClientError> {
+pub(super) async fn run(context: &Context, url: Option<String>) -> Result<ExitCode, ClientError> {
+    let client = context.client(url)?;
     let health = client.get("/api/monitoring/health").await?;
     if context.json {
         print_json(&health);
