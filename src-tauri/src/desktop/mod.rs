@@ -20,7 +20,7 @@ use tauri_plugin_autostart::MacosLauncher;
 use gateway_task::GatewayTask;
 
 /// Argument of a start at login: the tray alone, no window.
-const HIDDEN: &str = "--hidden";
+pub(crate) const HIDDEN: &str = "--hidden";
 
 /// Runs until the person quits.
 pub fn run() -> ExitCode {

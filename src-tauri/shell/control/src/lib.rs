@@ -13,8 +13,10 @@
 //! | providers and models; names for models | `catalog`, `models`; `aliases` |
 //! | what happened, what it consumed | `requests`, `usage` |
 //! | the gateway itself | `app`, `health`, `settings`, `management_token` |
+//! | what changed, for whoever looks | `announcements` |
 
 pub mod aliases;
+mod announcements;
 pub mod app;
 pub mod catalog;
 mod check;
@@ -35,6 +37,7 @@ pub mod topics;
 pub mod usage;
 pub mod view;
 
+pub use announcements::{Announcement, Announcements};
 pub use error::{ControlError, FieldProblem};
 pub use handle::{Control, ListenerMove, MoveRefused};
 pub use management_token::TokenKeeper;

@@ -32,16 +32,10 @@ struct Reading {
 
 impl SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
-    pub fn new() -> Self {
+    pub fn start() -> Self {
         let anchored_at = wall_clock();
         let shown = AtomicU64::new(anchored_at.as_millis());
         SystemClock { reading: Arc::new(Reading { anchor: Instant::now(), anchored_at, shown }) }
-    }
-}
-
-impl Default for SystemClock {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -170,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_system_clock_moves_forward_and_wakes_in_time() {
-        let clock = SystemClock::new();
+        let clock = SystemClock::start();
         let before = clock.now();
         clock.sleep_until(before + Millis::new(5)).await;
         assert!(clock.now() >= before + Millis::new(5));

@@ -25,6 +25,8 @@ mod place;
 mod running;
 mod timer;
 
+pub use domain::wire;
+
 pub use clock::{ManualClock, SystemClock};
 pub use data_folder::data_folder;
 pub use error::{ConfigFileError, ShutdownError, StartError};

@@ -1,0 +1,177 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A local gateway for coding agents.
+#[derive(Debug, Parser)]
+#[command(name = "omniroute", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// Folder of the database and the management token [env: OMNIROUTE_DATA_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Address of the running gateway [env: OMNIROUTE_URL; else as the data folder says]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Write one JSON document, the gateway's reply, instead of text for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the gateway in the foreground until it is interrupted
+    Serve(Serve),
+    /// Show how the running gateway does
+    Status,
+    /// Accounts at providers
+    #[command(subcommand)]
+    Connection(ConnectionCommand),
+    /// Keys that agents present
+    #[command(subcommand)]
+    Key(KeyCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Listen on this port for this run; 0 takes any free one
+    #[arg(long, value_name = "N")]
+    pub(crate) port: Option<u16>,
+    /// JSON file {"settings": …, "resilience": …} that supplies defaults
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConnectionCommand {
+    /// Add an account; its key comes from standard input or the environment
+    Add(AddConnection),
+    /// List accounts
+    List {
+        /// Only those of this provider
+        #[arg(long, value_name = "ID")]
+        provider: Option<String>,
+    },
+    /// Remove an account
+    Remove {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Send a small request with an account; ends with 1 when it fails
+    Test {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddConnection {
+    /// Provider of the catalogue, or a custom one
+    #[arg(long, value_name = "ID")]
+    pub(crate) provider: String,
+    #[arg(long)]
+    pub(crate) name: String,
+    /// Read the key from standard input
+    #[arg(long, conflicts_with = "api_key_env")]
+    pub(crate) api_key_stdin: bool,
+    /// Read the key from this environment variable
+    #[arg(long, value_name = "VAR")]
+    pub(crate) api_key_env: Option<String>,
+    /// Send requests there instead of to the provider's own address
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// 1 is asked first
+    #[arg(long, value_name = "N")]
+    pub(crate) priority: Option<u32>,
+    /// Requests under way at once
+    #[arg(long, value_name = "N")]
+    pub(crate) max_concurrent: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Make a key and print it; it is not shown again
+    Create(CreateKey),
+    /// List keys, without the keys themselves
+    List,
+    /// Revoke a key
+    Revoke {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateKey {
+    #[arg(long)]
+    pub(crate) name: String,
+    /// What the key may do beyond inference; can be repeated
+    #[arg(long = "scope", value_name = "S")]
+    pub(crate) scopes: Vec<String>,
+    /// Connections the key may use, all when absent; can be repeated
+    #[arg(long = "allow-connection", value_name = "ID")]
+    pub(crate) allowed_connections: Vec<String>,
+    /// When the key stops, such as 2027-01-01T00:00:00Z
+    #[arg(long, value_name = "INSTANT")]
+    pub(crate) expires_at: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_commands_of_the_specification_are_understood() {
+        for line in [
+            "omniroute serve",
+            "omniroute serve --port 0 --data-dir /tmp/x --json",
+            "omniroute serve --config settings.json",
+            "omniroute status --json",
+            "omniroute --data-dir /tmp/x status",
+            "omniroute connection add --provider openai --name c1 --api-key-stdin --base-url http://127.0.0.1:1/v1",
+            "omniroute connection add --provider openai --name c1 --api-key-env KEY --priority 2 --max-concurrent 3",
+            "omniroute connection list --provider openai",
+            "omniroute connection remove 1 --url http://127.0.0.1:1",
+            "omniroute connection test 1 --json",
+            "omniroute key create --name k --scope self:usage --scope mcp:connect --allow-connection c1",
+            "omniroute key create --data-dir /tmp/x --name test --expires-at 2027-01-01T00:00:00Z",
+            "omniroute key list",
+            "omniroute key revoke 1",
+        ] {
+            let parsed = Arguments::try_parse_from(line.split(' '));
+            assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+        }
+    }
+
+    #[test]
+    fn wrong_usage_ends_with_two() {
+        for line in [
+            "omniroute",
+            "omniroute dance",
+            "omniroute serve --port 70000",
+            "omniroute connection add --provider openai",
+            "omniroute connection add --provider openai --name c1 --api-key sk-secret",
+            "omniroute connection add --provider openai --name c1 --api-key-stdin --api-key-env KEY",
+            "omniroute key revoke",
+        ] {
+            let refused = Arguments::try_parse_from(line.split(' ')).expect_err(line);
+            assert_eq!(refused.exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn options_may_stand_before_and_after_the_command() {
+        let parsed = Arguments::try_parse_from(["omniroute", "status", "--json", "--data-dir", "/d"]).expect("parsed");
+        assert!(parsed.json && parsed.data_dir == Some("/d".into()) && matches!(parsed.command, Command::Status));
+    }
+}
