@@ -15,7 +15,7 @@ fn golden_streams_mean_what_their_snapshots_say() {
         }
         writeln!(told, "-- {} frames, {} dropped, {:?}", frames.len(), reader.dropped(), reader.progress()).unwrap();
         let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path(&golden.folder);
+        settings.set_snapshot_path(support::folder(golden.dialect));
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
         settings.bind(|| insta::assert_snapshot!(format!("{}.events", golden.case), told));

@@ -1,5 +1,5 @@
 //! The golden streams, and reading one from start to end.
-#![expect(clippy::disallowed_methods, reason = "tests read their fixtures from files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read their fixtures from files")]
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,6 @@ use domain::Dialect;
 pub struct Golden {
     pub dialect: Dialect,
     pub case: String,
-    pub folder: PathBuf,
     pub framing: Framing,
     pub bytes: Bytes,
 }
@@ -19,8 +18,8 @@ pub struct Golden {
 pub fn goldens() -> Vec<Golden> {
     let mut goldens = Vec::new();
     for dialect in Dialect::ALL {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(dialect.as_str()).join("golden");
-        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut files: Vec<_> =
+            std::fs::read_dir(folder(dialect)).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
         for file in files {
             let framing = match file.extension().and_then(|extension| extension.to_str()) {
@@ -30,13 +29,19 @@ pub fn goldens() -> Vec<Golden> {
             };
             let case = file.file_stem().unwrap().to_string_lossy().into_owned();
             let bytes = Bytes::from(std::fs::read(&file).unwrap());
-            goldens.push(Golden { dialect, case, folder: folder.clone(), framing, bytes });
+            goldens.push(Golden { dialect, case, framing, bytes });
         }
     }
     assert!(goldens.len() > 40, "the golden streams are missing");
     goldens
 }
 
+/// Where the streams of a dialect and their snapshots are.
+pub fn folder(dialect: Dialect) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(dialect.as_str()).join("golden")
+}
+
+/// All frames of a stream that comes in these chunks.
 pub fn frames(framing: Framing, chunks: impl IntoIterator<Item = Bytes>) -> Vec<Frame> {
     let mut decoder = Decoder::new(framing, dialects::framing::MAX_FRAME);
     let mut frames = Vec::new();
