@@ -64,6 +64,9 @@ impl ClientKey {
     /// Whether one of the key's globs matches one of the names (requested, resolved).
     pub fn allows_model(&self, names: &[&str]) -> bool {
         self.allowed_models.is_empty()
-            || self.allowed_models.iter().any(|glob| names.iter().any(|name| crate::model_name::glob_matches(glob, name)))
+            || self
+                .allowed_models
+                .iter()
+                .any(|glob| names.iter().any(|name| crate::model_name::glob_matches(glob, name)))
     }
 }

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    ClientKeyId, ConnectionId, Dialect, Exclusion, Millis, ProviderId, RequestId, Timestamp, Usage,
-};
+use crate::{ClientKeyId, ConnectionId, Dialect, Exclusion, Millis, ProviderId, RequestId, Timestamp, Usage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,1 +1,15 @@
 //! From a model name to ranked attempts, and to an answer when nothing is left.
+//!
+//! Pure decisions: [`resolve`] turns what the client wrote into a provider and a model, [`plan`] ranks the accounts that
+//! could serve it, [`journey`] remembers what one request went through, [`exhaustion`] says what to answer when the plan
+//! has run out. The gateway performs; this crate only decides.
+
+pub mod exhaustion;
+pub mod journey;
+pub mod plan;
+pub mod resolve;
+pub mod strategies;
+
+pub use journey::Journey;
+pub use plan::{Attempt, Plan, Route, plan};
+pub use resolve::{NameTable, NotFound, Resolved, resolve};

@@ -1,1 +1,74 @@
-//! The whole settings tree: layers, bounds, patches.
+//! Everything that can be set, as one tree.
+//!
+//! Each section declares its fields once with [`domain::section!`]; this crate gathers the sections into [`Settings`] and
+//! lays the sources of values over each other in [`Layered`]. Durations are milliseconds and say so in their wire name.
+//! `0` means what the field's help says, never "not set": not set is absence.
+
+mod layered;
+
+pub mod gateway;
+pub mod logging;
+pub mod network;
+pub mod routing;
+
+use domain::section;
+
+pub use domain::section::{Field, FieldError};
+pub use layered::{Changed, FieldView, Layered, Source};
+
+/// Something about a configured value that was ignored or adjusted; the program starts all the same.
+pub type Warning = FieldError;
+
+section! {
+    /// The whole tree. The wire name of a section is also the key of its stored document.
+    pub struct Settings {
+        /// The listener that agents talk to.
+        pub gateway: gateway::Config;
+        /// How a model name finds its provider.
+        pub routing: routing::Config;
+        /// How this computer reaches the providers.
+        pub network: network::Config;
+        /// What is written down about requests.
+        pub logging: logging::Config;
+        /// When accounts, models and providers are spared, and for how long.
+        pub resilience: resilience::Settings;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use domain::section::{Kind, Section};
+
+    use super::*;
+
+    #[test]
+    fn every_field_can_be_explained_and_has_its_default_within_its_bounds() {
+        let mut clamped = Settings::default();
+        clamped.clamp();
+        assert_eq!(clamped, Settings::default());
+        assert_eq!(clamped.reconcile(), []);
+        for field in Settings::default().fields() {
+            assert!(!field.help.is_empty(), "{} has no help", field.path);
+            let bounded = !matches!(field.kind, Kind::Integer | Kind::Duration) || field.max.is_some();
+            assert!(bounded, "{} has no bounds", field.path);
+        }
+    }
+
+    #[test]
+    fn no_variable_sets_two_fields() {
+        let mut seen = BTreeSet::new();
+        for variable in Settings::default().fields().into_iter().filter_map(|field| field.env) {
+            assert!(seen.insert(variable.clone()), "{variable} is declared twice");
+        }
+    }
+
+    #[test]
+    fn lengths_of_time_say_their_unit() {
+        for field in Settings::default().fields() {
+            let told = field.unit != Some("ms") || field.path.contains("Ms");
+            assert!(told, "{} does not name its unit", field.path);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! A strategy ranks candidates; it does not try them. One file each.
+
+pub mod priority;

@@ -1,0 +1,346 @@
+//! Where each value comes from: default, then environment and configuration file, then what a person stored.
+//!
+//! A layer is a partial tree of JSON under wire names. The effective value is the fold of all layers over the defaults,
+//! clamped field by field and then repaired by the sections' own rules. A persisted value beats the environment
+//! (resilience specification, 26), so a variable set on an installation where somebody chose otherwise changes nothing;
+//! [`FieldView::environment`] lets the screen show what it hides.
+
+use std::collections::BTreeMap;
+
+use domain::section::{Conflict, Field, Section};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{FieldError, Settings, Warning};
+
+/// The layer that decided a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Default,
+    /// An environment variable or the configuration file; the variable wins.
+    Environment,
+    /// Set by a person, kept in the database.
+    Stored,
+}
+
+/// A field with its present value: one row of a settings screen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldView {
+    #[serde(flatten)]
+    pub field: Field,
+    /// The value in effect.
+    pub value: Value,
+    pub source: Source,
+    /// What environment or configuration file say, also where a stored value hides it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Value>,
+}
+
+/// What an accepted patch changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changed {
+    /// Whole documents to store, by section.
+    pub sections: BTreeMap<String, Value>,
+    /// The fields that were named, whether or not their value differs from before.
+    pub paths: Vec<String>,
+}
+
+/// All layers, and the settings that follow from them.
+#[derive(Clone, Debug)]
+pub struct Layered {
+    file: Value,
+    environment: Value,
+    stored: Map<String, Value>,
+    effective: Settings,
+    sources: BTreeMap<String, Source>,
+}
+
+/// Sets both `FETCH_TIMEOUT_MS` and `STREAM_IDLE_TIMEOUT_MS` (resilience specification, 17.1).
+const REQUEST_TIMEOUT: &str = "REQUEST_TIMEOUT_MS";
+const REQUEST_TIMEOUT_PARTS: [&str; 2] = ["FETCH_TIMEOUT_MS", "STREAM_IDLE_TIMEOUT_MS"];
+
+impl Layered {
+    /// `stored` holds one document per section. Whatever is wrong in any layer is left out or adjusted, and told.
+    pub fn new(
+        environment: &BTreeMap<String, String>,
+        config_file: Option<&Value>,
+        stored: BTreeMap<String, Value>,
+    ) -> (Layered, Vec<Warning>) {
+        let (environment, mut warnings) = Settings::default().environment(&spread_request_timeout(environment));
+        let file = config_file.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+        let unknown = Settings::default().absorb(&file).unknown;
+        warnings.extend(unknown.into_iter().map(|path| Warning::new(path, "unknown setting; ignored")));
+
+        let stored = stored.into_iter().collect();
+        let folded = fold(&file, &environment, &stored);
+        warnings.extend(folded.warnings);
+        for conflict in folded.conflicts {
+            let message = format!("{}; adjusted", conflict.message);
+            warnings.extend(conflict.fields.into_iter().take(1).map(|field| Warning::new(field, &message)));
+        }
+        (Layered { file, environment, stored, effective: folded.effective, sources: folded.sources }, warnings)
+    }
+
+    pub fn effective(&self) -> &Settings {
+        &self.effective
+    }
+
+    /// Which layer decided the field of that path (`gateway.port`).
+    pub fn source(&self, path: &str) -> Source {
+        self.sources.get(path).copied().unwrap_or(Source::Default)
+    }
+
+    /// Takes over a partial tree, all of it or, with the reasons, nothing. `null` unsets a field, so that environment or
+    /// default show through. Besides its own bounds a patch must keep the rules across fields.
+    pub fn patch(&mut self, tree: &Value) -> Result<Changed, Vec<FieldError>> {
+        let errors = Settings::default().apply(tree);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let mut stored = self.stored.clone();
+        let paths = self.effective.merge(&mut stored, tree);
+        let folded = fold(&self.file, &self.environment, &stored);
+        let errors: Vec<_> = folded.conflicts.iter().filter_map(|conflict| refusal(conflict, &paths)).collect();
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let touched = tree.as_object().into_iter().flat_map(Map::keys);
+        let sections =
+            touched.filter_map(|name| Some((name.clone(), stored.get(name)?.clone()))).collect::<BTreeMap<_, _>>();
+        self.stored = stored;
+        self.effective = folded.effective;
+        self.sources = folded.sources;
+        Ok(Changed { sections, paths })
+    }
+
+    /// The settings in effect under their wire names.
+    pub fn tree(&self) -> Value {
+        self.effective.tree()
+    }
+
+    /// The deciding layer of every field.
+    pub fn sources(&self) -> BTreeMap<String, Source> {
+        let fields = Settings::default().fields();
+        fields.into_iter().map(|Field { path, .. }| (path.clone(), self.source(&path))).collect()
+    }
+
+    /// Everything a screen needs to show and edit every field.
+    pub fn fields(&self) -> Vec<FieldView> {
+        let tree = self.tree();
+        let view = |field: Field| {
+            let value = at(&tree, &field.path).cloned().unwrap_or(Value::Null);
+            let environment = at(&self.environment, &field.path).or_else(|| at(&self.file, &field.path)).cloned();
+            FieldView { value, source: self.source(&field.path), environment, field }
+        };
+        Settings::default().fields().into_iter().map(view).collect()
+    }
+}
+
+struct Folded {
+    effective: Settings,
+    sources: BTreeMap<String, Source>,
+    conflicts: Vec<Conflict>,
+    warnings: Vec<Warning>,
+}
+
+fn fold(file: &Value, environment: &Value, stored: &Map<String, Value>) -> Folded {
+    let mut effective = Settings::default();
+    let mut sources = BTreeMap::new();
+    let mut warnings = Vec::new();
+    let stored = Value::Object(stored.clone());
+    let layers = [(Source::Environment, file), (Source::Environment, environment), (Source::Stored, &stored)];
+    for (source, tree) in layers {
+        let outcome = effective.absorb(tree);
+        sources.extend(outcome.taken.into_iter().map(|path| (path, source)));
+        warnings.extend(outcome.warnings);
+    }
+    let conflicts = effective.reconcile();
+    Folded { effective, sources, conflicts, warnings }
+}
+
+/// Why a patch that named `paths` is refused for this conflict; a conflict it has no part in was there before.
+fn refusal(conflict: &Conflict, paths: &[String]) -> Option<FieldError> {
+    let named = conflict.fields.iter().find(|field| paths.contains(field))?;
+    Some(FieldError::new(named, &conflict.message))
+}
+
+fn spread_request_timeout(environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut environment = environment.clone();
+    if let Some(value) = environment.get(REQUEST_TIMEOUT).cloned() {
+        environment.extend(REQUEST_TIMEOUT_PARTS.map(|name| (name.to_owned(), value.clone())));
+    }
+    environment
+}
+
+fn at<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(tree, |tree, name| tree.get(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Millis;
+    use serde_json::json;
+
+    use super::*;
+    use crate::routing::ModelPrefixMode;
+
+    fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    fn stored(tree: Value) -> BTreeMap<String, Value> {
+        tree.as_object().expect("a tree of sections").clone().into_iter().collect()
+    }
+
+    fn layered(environment: &[(&str, &str)], file: Option<Value>, tree: Value) -> (Layered, Vec<String>) {
+        let (layered, warnings) = Layered::new(&variables(environment), file.as_ref(), stored(tree));
+        (layered, warnings.iter().map(ToString::to_string).collect())
+    }
+
+    fn refused(layered: &mut Layered, tree: Value) -> Vec<String> {
+        layered.patch(&tree).expect_err("a refusal").iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_fresh_installation_has_the_specified_defaults() {
+        let (layered, warnings) = layered(&[], None, json!({}));
+        assert_eq!(warnings, [""; 0]);
+        assert_eq!(
+            layered.tree(),
+            json!({
+                "gateway": {
+                    "port": 20_128, "bindAddress": "127.0.0.1", "requireApiKey": true, "allowedHosts": [],
+                    "corsOrigins": [], "bodyLimitBytes": 67_108_864,
+                    "keepAliveAfterMs": { "messages": 2_000, "responses": 2_000, "chat": 15_000, "gemini": 15_000 },
+                    "keepAliveIntervalMs": 2_500, "maxConnections": 10_000, "drainTimeoutMs": 30_000,
+                },
+                "routing": { "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null },
+                "network": {
+                    "connectTimeoutMs": 10_000, "responseStartTimeoutMs": 600_000, "streamIdleTimeoutMs": 300_000,
+                    "proxyMode": "none", "proxyUrl": null, "allowPrivateProviderUrls": false,
+                },
+                "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
+                "resilience": resilience::Settings::default().tree(),
+            })
+        );
+        assert!(layered.sources().values().all(|source| *source == Source::Default));
+    }
+
+    #[test]
+    fn the_stronger_layer_wins_and_is_named() {
+        let environment = [("OMNIROUTE_PORT", "1111"), ("MODELS_CATALOG_PREFIX_MODE", "alias")];
+        let file =
+            json!({ "gateway": { "port": 2222, "maxConnections": 50 }, "routing": { "modelPrefixMode": "dual" } });
+        let (layered, warnings) = layered(&environment, Some(file), json!({ "gateway": { "port": 3333 } }));
+        assert_eq!(warnings, [""; 0]);
+        let effective = layered.effective();
+        assert_eq!((effective.gateway.port, effective.gateway.max_connections), (3333, 50));
+        assert_eq!(effective.routing.model_prefix_mode, ModelPrefixMode::Alias);
+        for (path, source) in [
+            ("gateway.port", Source::Stored),
+            ("gateway.maxConnections", Source::Environment),
+            ("routing.modelPrefixMode", Source::Environment),
+            ("gateway.bindAddress", Source::Default),
+        ] {
+            assert_eq!(layered.source(path), source, "{path}");
+        }
+        let port = layered.fields().into_iter().find(|view| view.field.path == "gateway.port").expect("the port");
+        assert_eq!((port.value, port.environment), (json!(3333), Some(json!(1111))));
+    }
+
+    #[test]
+    fn nothing_in_a_layer_stops_the_start() {
+        let (layered, warnings) = layered(
+            &[("OMNIROUTE_PORT", "http"), ("REQUIRE_API_KEY", "perhaps"), ("OMNIROUTE_MAX_CONNECTIONS", "1")],
+            Some(json!({ "gatway": {} })),
+            json!({ "gateway": { "drainTimeoutMs": "soon" }, "logging": 7, "retired": { "x": 1 } }),
+        );
+        assert_eq!(
+            warnings,
+            [
+                "OMNIROUTE_PORT: expected a whole number from 1 to 65535; ignored",
+                "REQUIRE_API_KEY: expected true or false; ignored",
+                "OMNIROUTE_MAX_CONNECTIONS: expected a whole number from 16 to 100000; the nearest allowed value is used",
+                "gatway: unknown setting; ignored",
+                "gateway.drainTimeoutMs: expected a whole number of milliseconds from 0 to 600000; ignored",
+                "logging: expected an object",
+            ]
+        );
+        assert_eq!(layered.effective().gateway.max_connections, 16);
+        assert_eq!(layered.effective().gateway.drain_timeout, Millis::seconds(30));
+        assert_eq!(layered.source("gateway.drainTimeoutMs"), Source::Default);
+    }
+
+    #[test]
+    fn one_variable_sets_both_time_limits() {
+        let environment = [("REQUEST_TIMEOUT_MS", "5000"), ("FETCH_TIMEOUT_MS", "9000")];
+        let (layered, _) = layered(&environment, None, json!({}));
+        let network = &layered.effective().network;
+        assert_eq!(network.response_start_timeout, Millis::seconds(5));
+        assert_eq!(network.stream_idle_timeout, Millis::seconds(5));
+    }
+
+    #[test]
+    fn a_patch_stores_whole_sections_and_keeps_what_it_does_not_know() {
+        let (mut layered, _) = layered(&[], None, json!({ "gateway": { "port": 80, "later": [1] } }));
+        let changed = layered.patch(&json!({ "gateway": { "maxConnections": 100 } })).expect("a valid patch");
+        assert_eq!(changed.paths, ["gateway.maxConnections"]);
+        assert_eq!(
+            changed.sections,
+            BTreeMap::from([("gateway".to_owned(), json!({ "port": 80, "later": [1], "maxConnections": 100 }))])
+        );
+        assert_eq!(layered.effective().gateway.max_connections, 100);
+    }
+
+    #[test]
+    fn null_lets_the_layer_below_show_through() {
+        let (mut layered, _) = layered(&[("OMNIROUTE_PORT", "1111")], None, json!({ "gateway": { "port": 80 } }));
+        let changed = layered.patch(&json!({ "gateway": { "port": null } })).expect("a valid patch");
+        assert_eq!(changed.sections["gateway"], json!({}));
+        assert_eq!(layered.effective().gateway.port, 1111);
+        assert_eq!(layered.source("gateway.port"), Source::Environment);
+    }
+
+    #[test]
+    fn a_wrong_patch_changes_nothing_and_says_what_is_allowed() {
+        let (mut layered, _) = layered(&[], None, json!({}));
+        let before = layered.tree();
+        for (tree, expected) in [
+            (
+                json!({ "gateway": { "port": 0, "maxConnections": 100 } }),
+                "gateway.port: expected a whole number from 1 to 65535",
+            ),
+            (json!({ "gateway": { "Port": 1 } }), "gateway.Port: unknown setting"),
+            (json!({ "nothing": {} }), "nothing: unknown setting"),
+            (json!([]), "body: expected an object"),
+            (json!({ "network": { "proxyMode": "custom" } }), "network.proxyMode: the mode custom needs a proxyUrl"),
+        ] {
+            assert_eq!(refused(&mut layered, tree), [expected]);
+            assert_eq!(layered.tree(), before);
+        }
+    }
+
+    #[test]
+    fn the_listener_is_never_open_to_others_without_keys() {
+        let (mut layered, _) = layered(&[], None, json!({ "gateway": { "requireApiKey": false } }));
+        assert!(!layered.effective().gateway.require_api_key);
+        let message = "keys can be left out only while bindAddress is this computer's own (127.0.0.1 or ::1)";
+        let open = json!({ "gateway": { "bindAddress": "0.0.0.0" } });
+        assert_eq!(refused(&mut layered, open), [format!("gateway.bindAddress: {message}")]);
+        let both = json!({ "gateway": { "bindAddress": "0.0.0.0", "requireApiKey": true } });
+        assert!(layered.patch(&both).is_ok());
+        let unlock = json!({ "gateway": { "requireApiKey": false } });
+        assert_eq!(refused(&mut layered, unlock), [format!("gateway.requireApiKey: {message}")]);
+    }
+
+    #[test]
+    fn a_conflict_from_outside_is_repaired_and_blocks_no_other_change() {
+        let environment = [("OMNIROUTE_BIND_ADDRESS", "0.0.0.0"), ("REQUIRE_API_KEY", "false")];
+        let (mut layered, warnings) = layered(&environment, None, json!({}));
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(layered.effective().gateway.require_api_key);
+        assert!(layered.patch(&json!({ "logging": { "detailed": true } })).is_ok());
+    }
+}

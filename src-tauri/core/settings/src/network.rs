@@ -1,0 +1,87 @@
+//! How this computer reaches the providers (gateway specification, 6.2 and 8.6; resilience specification, 17.1).
+
+use domain::section::Conflict;
+use domain::{Millis, choice, section};
+
+choice! {
+    /// The way out for connections to providers.
+    pub enum ProxyMode {
+        /// Directly.
+        None = "none",
+        /// Through the proxy of the operating system.
+        System = "system",
+        /// Through `proxyUrl`.
+        Custom = "custom",
+    }
+}
+
+section! {
+    /// How this computer reaches the providers.
+    pub struct Config {
+        /// How long opening a connection to a provider may take.
+        pub connect_timeout: Millis = Millis::seconds(10), in Millis::new(100)..=Millis::minutes(5),
+            env "OMNIROUTE_CONNECT_TIMEOUT_MS";
+        /// How long a provider may take until its answer begins. Large prompts are read before the first byte.
+        pub response_start_timeout: Millis = Millis::seconds(600), in Millis::seconds(1)..=Millis::hours(24),
+            env "FETCH_TIMEOUT_MS";
+        /// How long a stream may be silent before it counts as dead.
+        pub stream_idle_timeout: Millis = Millis::seconds(300), in Millis::seconds(1)..=Millis::hours(24),
+            env "STREAM_IDLE_TIMEOUT_MS";
+        /// The way out for connections to providers.
+        pub proxy_mode: ProxyMode = ProxyMode::None, env "OMNIROUTE_PROXY_MODE";
+        /// Proxy of the mode `custom`, with scheme `http`, `https`, `socks5` or `socks5h`.
+        pub proxy_url: Option<String>, env "OMNIROUTE_PROXY_URL";
+        /// Whether providers may be on private addresses without each being allowed on its own.
+        pub allow_private_provider_urls: bool, env "ALLOW_PRIVATE_PROVIDER_URLS";
+    }
+    reconcile = Config::match_proxy;
+}
+
+impl Config {
+    /// The mode `custom` needs a proxy, and a proxy needs a scheme this program speaks.
+    fn match_proxy(&mut self) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        if self.proxy_url.as_deref().is_some_and(|url| !is_proxy_url(url)) {
+            self.proxy_url = None;
+            let message = "must be a URL such as http://host:port, with scheme http, https, socks5 or socks5h";
+            conflicts.push(Conflict::new(&["proxyUrl"], message));
+        }
+        if self.proxy_mode == ProxyMode::Custom && self.proxy_url.is_none() {
+            self.proxy_mode = ProxyMode::None;
+            conflicts.push(Conflict::new(&["proxyMode", "proxyUrl"], "the mode custom needs a proxyUrl"));
+        }
+        conflicts
+    }
+}
+
+fn is_proxy_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let authority = rest.trim_end_matches('/');
+    matches!(scheme, "http" | "https" | "socks5" | "socks5h")
+        && !authority.is_empty()
+        && !authority.contains(|letter: char| letter == '/' || letter.is_whitespace() || letter.is_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::section::Section;
+
+    use super::*;
+
+    #[test]
+    fn a_custom_proxy_needs_a_usable_address() {
+        for (mode, url, repaired) in [
+            (ProxyMode::Custom, Some("http://proxy.example:3128"), false),
+            (ProxyMode::Custom, Some("socks5h://user:secret@127.0.0.1:1080/"), false),
+            (ProxyMode::Custom, Some("ftp://proxy.example"), true),
+            (ProxyMode::Custom, Some("http://"), true),
+            (ProxyMode::Custom, None, true),
+            (ProxyMode::System, None, false),
+            (ProxyMode::None, Some("http://kept.example:1"), false),
+        ] {
+            let mut config = Config { proxy_mode: mode, proxy_url: url.map(str::to_owned), ..Config::default() };
+            assert_eq!(!config.reconcile().is_empty(), repaired, "{mode:?} {url:?}");
+            assert_eq!(config.proxy_mode == mode, !repaired, "{mode:?} {url:?}");
+        }
+    }
+}
