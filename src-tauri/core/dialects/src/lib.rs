@@ -1,1 +1,39 @@
-//! Wire formats: glance, splice, framing, errors, stream reading.
+//! Wire formats: what a client and an upstream say to each other, and how to read it without changing it.
+//!
+//! The gateway forwards bytes. So everything here either *borrows* a few values out of bytes that travel on untouched
+//! ([`glance`], [`framing`], the stream readers of [`event`], [`response`]), or makes the few bytes the gateway says in
+//! its own name ([`error`], [`keep_alive`], [`models`]). Where a value inside a body must change, [`splice`] replaces
+//! its byte range and leaves every other byte as it was: field order, unknown fields, signed reasoning and the cached
+//! prompt prefix survive because nobody rebuilds them.
+//!
+//! A dialect is a folder (`chat`, `responses`, `messages`, `gemini`) with the same file names in each: `stream.rs` reads
+//! streams, `response.rs` reads whole answers, `error.rs` writes errors, `golden/` holds recorded streams beside what
+//! they mean. Nothing here does I/O, reads a clock or keeps state beyond one request.
+
+mod chat;
+mod gemini;
+mod json;
+mod lenient;
+mod messages;
+mod parts;
+mod responses;
+
+pub mod error;
+pub mod event;
+pub mod framing;
+pub mod glance;
+pub mod headers;
+pub mod keep_alive;
+pub mod models;
+pub mod response;
+pub mod splice;
+
+pub use error::{ErrorBody, StreamProgress, UpstreamError};
+pub use event::{DeltaKind, Event, FinishReason, PartKind, StreamReader, reader};
+pub use framing::{Decoder, Frame, Framing, FramingError, SseDecoder};
+pub use glance::{Glance, GlanceError, glance};
+pub use headers::list_shape;
+pub use keep_alive::keep_alive;
+pub use models::{ListShape, ListedModel, ModelEntry, Page};
+pub use response::{Inspection, inspect};
+pub use splice::{Edit, ensure_include_usage, model_edit, remove_member, remove_members, splice};

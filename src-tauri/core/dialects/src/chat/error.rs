@@ -1,0 +1,51 @@
+//! The OpenAI error envelope: whole replies of Chat, Responses, embeddings and model lists, and Chat streams.
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::error::{ErrorBody, StreamProgress, openai_type, sse_frame, to_json};
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    error: Inner<'a>,
+}
+
+#[derive(Serialize)]
+struct Inner<'a> {
+    message: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    code: &'a str,
+    /// Always there, always null: SDKs read it.
+    param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<&'a RawValue>,
+}
+
+fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
+    let code = body.code_or_usual();
+    Envelope {
+        error: Inner {
+            message: body.message,
+            kind: openai_type(body.status, code),
+            code,
+            param: None,
+            retry_after: body.retry_after_seconds,
+            diagnostics: body.diagnostics,
+        },
+    }
+}
+
+pub(crate) fn write(body: &ErrorBody<'_>) -> Bytes {
+    Bytes::from(to_json(&envelope(body)))
+}
+
+pub(crate) fn write_stream(body: &ErrorBody<'_>, progress: StreamProgress<'_>) -> Bytes {
+    match progress {
+        StreamProgress::NothingSent | StreamProgress::Opened { .. } => sse_frame(None, &envelope(body)),
+        StreamProgress::ContentSent => Bytes::new(),
+    }
+}

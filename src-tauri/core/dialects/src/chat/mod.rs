@@ -1,0 +1,7 @@
+//! OpenAI Chat Completions.
+
+mod arguments;
+pub(crate) mod error;
+pub(crate) mod response;
+pub(crate) mod stream;
+mod wire;

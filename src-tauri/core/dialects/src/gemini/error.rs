@@ -1,0 +1,49 @@
+//! The Google error envelope, whole and as a data frame. Code and wait stand in `details`, in Google's own types, where
+//! its clients look for them.
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::error::{ErrorBody, gemini_status, sse_frame, to_json};
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    error: Inner<'a>,
+}
+
+#[derive(Serialize)]
+struct Inner<'a> {
+    code: u16,
+    message: &'a str,
+    status: &'static str,
+    details: Vec<Detail<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "@type")]
+enum Detail<'a> {
+    #[serde(rename = "type.googleapis.com/google.rpc.ErrorInfo")]
+    ErrorInfo { reason: &'a str, domain: &'static str },
+    #[serde(rename = "type.googleapis.com/google.rpc.RetryInfo")]
+    RetryInfo {
+        #[serde(rename = "retryDelay")]
+        retry_delay: String,
+    },
+}
+
+fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
+    let mut details = vec![Detail::ErrorInfo { reason: body.code_or_usual(), domain: "omniroute" }];
+    if let Some(seconds) = body.retry_after_seconds {
+        details.push(Detail::RetryInfo { retry_delay: format!("{seconds}s") });
+    }
+    let (code, status) = (body.status, gemini_status(body.status));
+    Envelope { error: Inner { code, message: body.message, status, details } }
+}
+
+pub(crate) fn write(body: &ErrorBody<'_>) -> Bytes {
+    Bytes::from(to_json(&envelope(body)))
+}
+
+pub(crate) fn write_stream(body: &ErrorBody<'_>) -> Bytes {
+    sse_frame(None, &envelope(body))
+}

@@ -1,0 +1,50 @@
+//! The Anthropic error envelope, whole and as the `error` event of a stream.
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::error::{ErrorBody, anthropic_type, sse_frame, to_json};
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    error: Inner<'a>,
+    request_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Inner<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    message: &'a str,
+    /// Not part of Anthropic's envelope, and harmless there: the stable word for scripts and logs.
+    code: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<&'a RawValue>,
+}
+
+fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
+    Envelope {
+        kind: "error",
+        error: Inner {
+            kind: anthropic_type(body.status),
+            message: body.message,
+            code: body.code_or_usual(),
+            retry_after: body.retry_after_seconds,
+            diagnostics: body.diagnostics,
+        },
+        request_id: body.request_id,
+    }
+}
+
+pub(crate) fn write(body: &ErrorBody<'_>) -> Bytes {
+    Bytes::from(to_json(&envelope(body)))
+}
+
+pub(crate) fn write_stream(body: &ErrorBody<'_>) -> Bytes {
+    sse_frame(Some("error"), &envelope(body))
+}

@@ -1,0 +1,6 @@
+//! Anthropic Messages.
+
+pub(crate) mod error;
+pub(crate) mod response;
+pub(crate) mod stream;
+mod wire;
