@@ -297,8 +297,10 @@ fn seen(answer: &Answer) -> String {
     if quote.is_empty() { format!("({})", answer.status) } else { format!("({}: {quote})", answer.status) }
 }
 
+/// The upstream's own words; empty when it gave none.
 fn quote(answer: &Answer) -> String {
-    shortened(&sanitize(&read(answer.status, &answer.body).message))
+    let words = read(answer.status, &answer.body).message;
+    if words == read(answer.status, b"").message { String::new() } else { shortened(&sanitize(&words)) }
 }
 
 fn shortened(text: &str) -> String {

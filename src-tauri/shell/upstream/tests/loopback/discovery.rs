@@ -108,7 +108,7 @@ async fn every_fault_of_a_server_has_its_word_and_its_remedy() {
         // dialect, model, list, generation, verdict, part of the message
         (Chat, None, (401, r#"{"error":{"message":"bad key"}}"#), (200, "{}"), Code::Unauthorized, "store a valid key"),
         (Chat, None, (402, "{}"), (200, "{}"), Code::NoCredit, "no credit"),
-        (Chat, None, (429, "{}"), (200, "{}"), Code::RateLimited, "wait"),
+        (Chat, None, (429, "{}"), (200, "{}"), Code::RateLimited, "now (429): wait"),
         (Chat, None, (503, "{}"), (200, "{}"), Code::ServerError, "(503"),
         (Chat, None, (200, r#"{"object":"list","data":[]}"#), (200, "{}"), Code::NoModels, "load or pull"),
         (Chat, Some("m9"), (200, OPENAI_LIST), (404, NO_MODEL), Code::ModelNotFound, "no model m9"),
