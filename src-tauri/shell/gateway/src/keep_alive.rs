@@ -18,6 +18,7 @@ use domain::{Dialect, Millis};
 use futures_util::StreamExt;
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use settings::gateway::KeepAliveAfter;
 
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -37,7 +38,7 @@ pub(crate) async fn accompany(
 ) -> Response {
     let mut answer: Answer = Box::pin(answer);
     let settings = gateway.settings();
-    let after = settings.gateway.keep_alive_after(request.dialect());
+    let after = keep_alive_after(&settings.gateway.keep_alive_after, request.dialect());
     if after.is_zero() || is_array(request) {
         return answer.await;
     }
@@ -48,6 +49,15 @@ pub(crate) async fn accompany(
             let interval = settings.gateway.keep_alive_interval.max(SHORTEST_INTERVAL);
             begin(gateway, request, answer, interval)
         }
+    }
+}
+
+fn keep_alive_after(after: &KeepAliveAfter, dialect: Dialect) -> Millis {
+    match dialect {
+        Dialect::Chat => after.chat,
+        Dialect::Responses => after.responses,
+        Dialect::Messages => after.messages,
+        Dialect::Gemini => after.gemini,
     }
 }
 
@@ -104,7 +114,7 @@ impl Waiting {
                         response = answer => response,
                         () = self.gateway.clock().sleep_until(next_sign) => return Some(self.sign_of_life()),
                     };
-                    self.phase = self.after(response).await;
+                    self.phase = after(Arc::clone(&self.request), response).await;
                 }
                 Phase::Relaying(body) => return body.next().await?.ok(),
                 Phase::Telling(left) => return left.pop_front(),
@@ -115,33 +125,33 @@ impl Waiting {
     fn sign_of_life(&self) -> Bytes {
         dialects::keep_alive(self.request.dialect(), self.request.id.as_str())
     }
+}
 
-    async fn after(&self, response: Response) -> Phase {
-        let is_stream = response
-            .headers()
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(|media| media.starts_with("text/event-stream"));
-        let status = response.status();
-        if status.is_success() && is_stream {
-            return Phase::Relaying(response.into_body().into_data_stream());
-        }
-        let body = axum::body::to_bytes(response.into_body(), ERROR_BODY).await.unwrap_or_default();
-        Phase::Telling(VecDeque::from([self.told(status.as_u16(), &body)]))
+async fn after(request: Arc<ClientRequest>, response: Response) -> Phase {
+    let is_stream = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|media| media.starts_with("text/event-stream"));
+    let status = response.status();
+    if status.is_success() && is_stream {
+        return Phase::Relaying(response.into_body().into_data_stream());
     }
+    let body = axum::body::to_bytes(response.into_body(), ERROR_BODY).await.unwrap_or_default();
+    Phase::Telling(VecDeque::from([told(&request, status.as_u16(), &body)]))
+}
 
-    /// A final reply that is no stream, as an event in the client's dialect.
-    fn told(&self, status: u16, body: &[u8]) -> Bytes {
-        let error = dialects::error::read(status, body);
-        let code = error.code.as_deref().unwrap_or_else(|| routing::exhaustion::code_of(status));
-        let body = ErrorBody {
-            status: if status < 400 { 502 } else { status },
-            code,
-            message: &error.message,
-            retry_after_seconds: None,
-            request_id: Some(self.request.id.as_str()),
-            diagnostics: None,
-        };
-        dialects::error::write_stream(self.request.dialect(), &body, StreamProgress::NothingSent)
-    }
+/// A final reply that is no stream, as an event in the client's dialect.
+fn told(request: &ClientRequest, status: u16, body: &[u8]) -> Bytes {
+    let error = dialects::error::read(status, body);
+    let code = error.code.as_deref().unwrap_or_else(|| routing::exhaustion::code_of(status));
+    let body = ErrorBody {
+        status: if status < 400 { 502 } else { status },
+        code,
+        message: &error.message,
+        retry_after_seconds: None,
+        request_id: Some(request.id.as_str()),
+        diagnostics: None,
+    };
+    dialects::error::write_stream(request.dialect(), &body, StreamProgress::NothingSent)
 }

@@ -8,7 +8,7 @@ use domain::client_key::ClientKey;
 use domain::wire::code;
 use domain::{Dialect, Millis, RequestId};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
@@ -16,15 +16,15 @@ use crate::ingress::query_value;
 
 /// How old a provider's own list may be before it is asked again.
 const FRESH: Millis = Millis::hours(1);
+/// How long one provider may take to list its models.
+const LIST_LIMIT: Millis = Millis::seconds(10);
 /// How long a list request waits for providers that were never asked.
 const PATIENCE: Millis = Millis::seconds(3);
 
 /// What was asked for.
 pub(crate) struct Wanted<'a> {
-    pub(crate) beta: bool,
     pub(crate) id: Option<&'a str>,
     pub(crate) query: Option<&'a str>,
-    pub(crate) headers: &'a HeaderMap,
 }
 
 /// The dialect whose error envelope fits the shape.
@@ -47,7 +47,7 @@ pub(crate) async fn answer(
     let prefix = wanted.query.and_then(|query| query_value(query, "prefix"));
     let entries = entries(gateway, key, prefix);
     let body = match wanted.id {
-        None => write_list(shape, &entries, page(wanted.query)),
+        None => write_list(shape, &entries, &page(wanted.query)),
         Some(name) => match entries.iter().find(|entry| entry.id == name || name == format!("models/{}", entry.id)) {
             Some(entry) => write_one(shape, entry),
             None => return unknown(name).render(dialect_of(shape), id),
@@ -66,12 +66,12 @@ fn unknown(name: &str) -> GatewayError {
     GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::MODEL_NOT_FOUND, message)
 }
 
-fn page(query: Option<&str>) -> Page<'_> {
+fn page(query: Option<&str>) -> Page {
     let value = |name| query.and_then(|query| query_value(query, name));
     Page {
         limit: value("limit").and_then(|text| text.parse().ok()),
-        before_id: value("before_id"),
-        after_id: value("after_id"),
+        before_id: value("before_id").map(str::to_owned),
+        after_id: value("after_id").map(str::to_owned),
     }
 }
 
@@ -117,13 +117,13 @@ fn models_of(gateway: &Gateway, provider: &Provider) -> Vec<ModelEntry> {
     for listed in gateway.discovered(&provider.id) {
         match models.iter_mut().find(|known| known.id == listed.id) {
             Some(known) => {
-                known.context = listed.context.unwrap_or(known.context);
+                known.context = listed.context.or(known.context);
                 known.max_output = listed.max_output.or(known.max_output);
             }
             None => models.push(ModelEntry {
                 display_name: listed.name.clone().unwrap_or_else(|| listed.id.clone()),
-                provider_name: provider.id.as_str().to_owned(),
-                context: listed.context.unwrap_or(provider.default_context),
+                owned_by: provider.id.as_str().to_owned(),
+                context: listed.context.or(Some(provider.default_context)),
                 max_output: listed.max_output,
                 id: listed.id,
                 ..ModelEntry::default()
@@ -137,8 +137,8 @@ fn from_catalog(provider: &Provider, model: &catalog::Model) -> ModelEntry {
     ModelEntry {
         id: model.id.clone(),
         display_name: model.name.clone(),
-        provider_name: provider.id.as_str().to_owned(),
-        context: model.context.unwrap_or(provider.default_context),
+        owned_by: provider.id.as_str().to_owned(),
+        context: model.context.or(Some(provider.default_context)),
         max_output: model.max_output,
         capabilities: dialects::models::Capabilities {
             tools: model.supports.tools,
@@ -186,12 +186,12 @@ async fn discover(gateway: &Gateway, entry: &crate::address_book::Entry) {
     let found = tokio::select! {
         biased;
         () = gateway.cancel().cancelled() => return,
-        found = upstream::discovery::models(gateway.transport().as_ref(), &target, gateway.clock().as_ref()) => found,
+        found = upstream::discovery::models(gateway.transport().as_ref(), &target, gateway.clock().as_ref(), LIST_LIMIT) => found,
     };
     match found {
         Ok(models) => gateway.set_discovered(&entry.connection.provider, models),
         Err(error) => {
-            tracing::debug!(provider = %entry.connection.provider, %error, "the model list could not be read");
+            tracing::debug!(provider = %entry.connection.provider, message = %error.message, "the model list could not be read");
             let known = gateway.discovered(&entry.connection.provider);
             gateway.set_discovered(&entry.connection.provider, known);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use catalog::Provider;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
-use domain::{Availability, Candidate, Exclusion, Mechanism};
+use domain::{Availability, Candidate, Exclusion, Mechanism, Operation};
 use routing::{Plan, Resolved, Route};
 
 use crate::address_book::Entry;
@@ -85,7 +85,7 @@ fn availability(
     if request.key.as_ref().is_some_and(|key| !key.allows_connection(&connection.id)) {
         return Availability::Excluded(exclusion(Mechanism::KeyAllowList, reason::KEY_ALLOW_LIST));
     }
-    if !provider.serves(request.operation, &candidate.model) {
+    if !serves(provider, request.operation, &candidate.model) {
         return Availability::Excluded(exclusion(Mechanism::DialectMismatch, reason::DIALECT_MISMATCH));
     }
     if connection.excluded_models.contains(&candidate.model) {
@@ -95,6 +95,28 @@ fn availability(
         return Availability::Excluded(exclusion(Mechanism::CredentialGate, reason::CREDENTIAL_GATE));
     }
     gateway.engine().availability(candidate, connection.max_concurrent)
+}
+
+/// Whether the provider speaks the operation's dialect for this model, and offers the operation at all.
+fn serves(provider: &Provider, operation: Operation, model: &str) -> bool {
+    let dialect = operation.dialect();
+    let speaks = match provider.model(model).and_then(|model| model.dialect) {
+        Some(only) => only == dialect,
+        None => provider.dialects.contains(&dialect),
+    };
+    let offers = match operation {
+        Operation::Embeddings => provider.embeddings,
+        Operation::CountTokens => provider.count_tokens,
+        Operation::ChatCompletions
+        | Operation::Responses
+        | Operation::Messages
+        | Operation::GenerateContent
+        | Operation::StreamGenerateContent
+        | Operation::GeminiCountTokens
+        | Operation::EmbedContent
+        | Operation::BatchEmbedContents => true,
+    };
+    speaks && offers
 }
 
 fn exclusion(mechanism: Mechanism, reason: &str) -> Exclusion {

@@ -9,10 +9,10 @@ use std::convert::Infallible;
 
 use axum::body::Body;
 use bytes::Bytes;
-use dialects::error::ErrorBody;
+use dialects::error::{EMPTY_OR_GARBLED, ErrorBody, STREAM_CUT};
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
-use domain::{Dialect, Outcome, RequestId, Success, Timestamp};
+use domain::{Dialect, Outcome, Reason, RequestId, Success, Timestamp};
 use resilience::failure::{Diagnosis, Reply};
 
 use crate::attempt::Attempt;
@@ -142,21 +142,19 @@ impl Relay {
 /// The verdict over a broken stream.
 pub(crate) fn diagnose(failure: &StreamFailure, now: Timestamp) -> Diagnosis {
     match failure {
-        StreamFailure::Stated(error) if error.status.is_some() || !error.is_made_here() => {
-            resilience::failure::diagnose(
-                &Reply::Http {
+        StreamFailure::Stated(error) => {
+            let reply = match error.code.as_deref() {
+                Some(STREAM_CUT) => Reply::Transport { reason: Reason::StreamCut, message: &error.message },
+                Some(EMPTY_OR_GARBLED) => Reply::Transport { reason: Reason::EmptyOrGarbled, message: &error.message },
+                code => Reply::Http {
                     status: error.status.unwrap_or(502),
                     retry_after: error.retry_after_text.as_deref(),
                     message: &error.message,
-                    code: error.code.as_deref().or(error.kind.as_deref()),
+                    code: code.or(error.kind.as_deref()),
                 },
-                now,
-            )
+            };
+            resilience::failure::diagnose(&reply, now)
         }
-        StreamFailure::Stated(error) => resilience::failure::diagnose(
-            &Reply::Transport { reason: error.made_here_reason(), message: &error.message },
-            now,
-        ),
         StreamFailure::Broken { reason, message } => {
             resilience::failure::diagnose(&Reply::Transport { reason: *reason, message }, now)
         }
@@ -166,7 +164,7 @@ pub(crate) fn diagnose(failure: &StreamFailure, now: Timestamp) -> Diagnosis {
 fn describe(diagnosis: &Diagnosis, failure: &StreamFailure) -> (&'static str, String) {
     let kind = match &diagnosis.outcome {
         Outcome::Failure(failure) => failure.reason.kind(),
-        Outcome::Neutral(_) => domain::Reason::InvalidRequest.kind(),
+        Outcome::Neutral(_) => Reason::InvalidRequest.kind(),
         Outcome::Success(_) => "success",
     };
     let message = match failure {

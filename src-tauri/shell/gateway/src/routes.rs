@@ -10,6 +10,7 @@ use dialects::ListShape;
 use domain::wire::code;
 use domain::{Dialect, Operation, RequestId};
 use http::header::{ALLOW, CONTENT_TYPE};
+use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode, Uri};
 use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -51,7 +52,10 @@ async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response 
         Route::Management(path) => return manage(doors.management, request, &path, &id).await,
         _ if request.method() == Method::OPTIONS && cross.is_some() => preflight(),
         Route::Agent { operation, model } => agent(gateway, request, normalised.path, operation, model, id).await,
-        Route::Models { beta, id: wanted } => list(gateway, &request, beta, wanted.as_deref(), &id).await,
+        Route::Models { beta, id: wanted } => {
+            let (parts, _) = request.into_parts();
+            list(gateway, &parts, beta, wanted.as_deref(), &id).await
+        }
         Route::Alive => alive(gateway, &id),
         Route::MethodNotAllowed { allow } => method_not_allowed(allow, &id),
         Route::Unknown => unknown(&normalised.path, &id),
@@ -110,15 +114,15 @@ fn is_beta(path: &str) -> bool {
     path.split('/').any(|segment| segment.eq_ignore_ascii_case("v1beta"))
 }
 
-async fn list(gateway: &Gateway, request: &Request, beta: bool, wanted: Option<&str>, id: &RequestId) -> Response {
-    let headers = request.headers();
-    let query = request.uri().query();
+async fn list(gateway: &Gateway, request: &Parts, beta: bool, wanted: Option<&str>, id: &RequestId) -> Response {
+    let headers = &request.headers;
+    let query = request.uri.query();
     let shape: ListShape = dialects::list_shape(headers, beta);
-    let peer: Option<IpAddr> = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let peer: Option<IpAddr> = request.extensions.get::<Peer>().map(|peer| peer.0.ip());
     match ingress::authenticate(gateway, headers, query, beta, peer) {
         Err(error) => error.render(models::dialect_of(shape), id),
         Ok(key) => {
-            let wanted = models::Wanted { beta, id: wanted, query, headers };
+            let wanted = models::Wanted { id: wanted, query };
             models::answer(gateway, &wanted, shape, key.as_deref(), id).await
         }
     }

@@ -299,7 +299,7 @@ impl Task {
                 if before.is_none() {
                     tracing::error!(%reason, "the store cannot be written; records are kept and tried again");
                 }
-                let wait = before.map_or(FIRST_RETRY, |failure| (failure.wait + failure.wait).min(LAST_RETRY));
+                let wait = longer(before.map(|failure| failure.wait));
                 pending.failure = Some(Failure { reason: reason.clone(), wait, retry_at: now + wait });
             }
         }
@@ -324,6 +324,11 @@ impl Drop for Task {
             tracing::error!(lost, "request records were lost: the store could not be written at the end");
         }
     }
+}
+
+/// How long to wait before the next attempt, given how long was waited before the last.
+fn longer(wait: Option<Millis>) -> Millis {
+    wait.map_or(FIRST_RETRY, |wait| (wait + wait).min(LAST_RETRY))
 }
 
 /// The chain of causes in one line.
@@ -365,5 +370,23 @@ impl Batch {
             client_keys::write_last_used(&mut transaction, id, *at).await?;
         }
         Ok(transaction.commit().await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_become_rarer_down_to_two_a_minute() {
+        let waits = std::iter::successors(Some(longer(None)), |wait| Some(longer(Some(*wait))));
+        let millis: Vec<u64> = waits.take(10).map(Millis::as_millis).collect();
+        assert_eq!(millis, [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+    }
+
+    #[test]
+    fn a_reason_names_every_cause() {
+        let error = Error::File { action: "open", path: "x".into(), source: std::io::Error::other("disk is gone") };
+        assert_eq!(reason(&error), "could not open x: disk is gone");
     }
 }

@@ -1,6 +1,7 @@
 //! The request of one attempt: a URL for the operation, headers from nothing, the body as it is.
 
 use bytes::Bytes;
+use catalog::Quirk;
 use domain::{Dialect, Operation};
 use http::{HeaderMap, Method, Uri};
 use thiserror::Error;
@@ -38,7 +39,11 @@ pub enum BuildError {
 /// Builds the request.
 ///
 /// Of the client's query two things travel on: `alt=sse` to a Gemini upstream and `beta=true` to a Messages upstream. A
-/// `key` never does, since it is the client's own.
+/// `key` never does, since it is the client's own. The provider's `url_query` and its quirk `anthropic_beta_query` add
+/// what the host wants regardless of the client.
+///
+/// # Errors
+/// [`BuildError`], when what is stored for the provider or connection, or the model name, cannot be sent.
 pub fn build(call: &Call<'_>) -> Result<http::Request<Bytes>, BuildError> {
     let url = url(call)?;
     let mut request = http::Request::new(call.body.clone());
@@ -75,14 +80,17 @@ pub(crate) fn asks(query: Option<&str>, pair: &str) -> bool {
 }
 
 fn url(call: &Call<'_>) -> Result<Uri, BuildError> {
+    let provider = &call.target.provider;
     let path = path(call.operation, call.model)?;
     let mut query: Vec<&str> = Vec::new();
     match call.operation.dialect() {
-        Dialect::Messages if asks(call.query, "beta=true") => query.push("beta=true"),
+        Dialect::Messages if provider.has(Quirk::AnthropicBetaQuery) || asks(call.query, "beta=true") => {
+            query.push("beta=true");
+        }
         Dialect::Gemini if asks(call.query, "alt=sse") => query.push("alt=sse"),
         Dialect::Messages | Dialect::Gemini | Dialect::Chat | Dialect::Responses => {}
     }
-    let own = call.target.provider.url_query.as_deref().unwrap_or_default();
+    let own = provider.url_query.as_deref().unwrap_or_default();
     for pair in own.split('&').filter(|pair| !pair.is_empty()) {
         if !query.contains(&pair) {
             query.push(pair);

@@ -1,7 +1,9 @@
 //! The seam to the network: one request, one attempt, one answer.
 //!
 //! [`Transport`] has two kinds of implementation: [`HttpTransport`] for production, and scripted ones in tests. Neither
-//! retries, follows redirects or watches the clock; the attempt loop of the gateway does that, where it can be seen.
+//! retries, follows redirects or watches the clock; the attempt loop of the gateway does that, where it can be seen. (A
+//! request that finds its kept connection closed before a byte of it was written is written to a new one: nothing has been
+//! sent twice then.)
 //!
 //! One client exists per route, made when it is first needed. It keeps connections open, speaks HTTP/2 where the server
 //! offers it and sends small writes at once. Answers are asked for uncompressed (`accept-encoding: identity`), so that

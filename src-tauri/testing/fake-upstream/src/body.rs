@@ -56,6 +56,14 @@ impl Source {
         Source::Shared { frames: Arc::new([body]), at: 0, delay: Duration::ZERO }
     }
 
+    /// How many bytes there are, when that is fixed and shared.
+    pub(crate) fn whole_length(&self) -> Option<usize> {
+        match self {
+            Source::Shared { frames, .. } => Some(frames.iter().map(Bytes::len).sum()),
+            Source::Timed(_) | Source::Repeat { .. } => None,
+        }
+    }
+
     fn next(&mut self) -> Option<(Bytes, Duration)> {
         match self {
             Source::Shared { frames, at, delay } => {

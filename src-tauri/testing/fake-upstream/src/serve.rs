@@ -205,6 +205,12 @@ impl Reply {
     }
 
     fn into_response(self, cut: Option<(usize, Break)>, slot: FateSlot, ticket: Ticket) -> Response<ReplyBody> {
+        // A body of known length is complete with its last byte, whatever follows: one must be missing.
+        let longest = match self.source.whole_length() {
+            Some(length) if self.headers.contains_key(CONTENT_LENGTH) => length.saturating_sub(1),
+            _ => usize::MAX,
+        };
+        let cut = cut.map(|(after, how)| (after.min(longest), how));
         let mut response = Response::new(ReplyBody::new(self.source, cut, slot, ticket));
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         *response.headers_mut() = self.headers;

@@ -35,7 +35,8 @@ pub enum Step {
     Drip { chunk: Bytes, every: Duration, count: Option<u64> },
     /// A stream of exactly these bytes, each after its delay; it may lack the dialect's end marker.
     Sse(Vec<(Bytes, Duration)>),
-    /// The step's reply, broken off after so many bytes of its body. More than the body has: after its last byte.
+    /// The step's reply, broken off after so many bytes of its body. More than the body has: a stream breaks after
+    /// its last event, without the end of its framing; a whole body lacks its last byte.
     Cut { after_bytes: usize, how: Break, step: Box<Step> },
     /// These bytes instead of an HTTP response, then the connection closes.
     Garbage(Bytes),

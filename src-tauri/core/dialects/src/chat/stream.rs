@@ -66,14 +66,13 @@ impl StreamReader for Reader {
         } else {
             let chunk =
                 std::str::from_utf8(&frame.data).ok().and_then(|text| serde_json::from_str::<Chunk<'_>>(text).ok());
-            let Some(chunk) = chunk else {
-                self.course.drop_frame();
-                return;
-            };
-            if chunk.is_error() {
-                self.course.fail(read_in_stream(&frame.data), out);
-            } else {
-                self.chunk(&chunk, out);
+            match chunk {
+                Some(chunk) if chunk.is_error() => self.course.fail(read_in_stream(&frame.data), out),
+                Some(chunk) if !chunk.is_foreign() => self.chunk(&chunk, out),
+                Some(_) | None => {
+                    self.course.drop_frame();
+                    return;
+                }
             }
         }
         self.course.note(&out[from..]);

@@ -149,6 +149,12 @@ impl Chunk<'_> {
             || self.base_resp.as_ref().and_then(|base| count(base.status_code)).is_some_and(|status| status != 0)
     }
 
+    /// Whether this is JSON that has nothing of a chunk.
+    pub(super) fn is_foreign(&self) -> bool {
+        let has_name = self.id.is_some() || self.object.is_some();
+        !has_name && self.choices.is_none() && self.usage.is_none() && self.x_groq.is_none()
+    }
+
     pub(super) fn usage(&self) -> Option<Usage> {
         let counts = self.usage.or(self.x_groq.and_then(|groq| groq.usage))?;
         Some(counts.usage()).filter(|usage| *usage != Usage::default())

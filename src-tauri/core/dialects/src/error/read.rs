@@ -26,7 +26,9 @@ pub fn read_in_stream(body: &[u8]) -> UpstreamError {
 /// Reads a whole body that came with a good status and is no answer: the error it hides, or at least that fact.
 pub(crate) fn no_answer(body: &[u8]) -> UpstreamError {
     let mut error = read_in_stream(body);
-    error.code.get_or_insert_with(|| EMPTY_OR_GARBLED.to_owned());
+    if error.code.is_none() && error.kind.is_none() && error.status.is_none() {
+        error.code = Some(EMPTY_OR_GARBLED.to_owned());
+    }
     error
 }
 

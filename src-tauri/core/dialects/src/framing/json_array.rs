@@ -9,7 +9,7 @@ use memchr::memchr2;
 
 use super::{Frame, FramingError, trimmed};
 
-/// Decoder of a JSON array. See [`super::Decoder`] for the methods' contract.
+/// Decoder of a JSON array.
 #[derive(Debug)]
 pub struct JsonArrayDecoder {
     pending: BytesMut,
@@ -39,10 +39,15 @@ struct Cut {
 }
 
 impl JsonArrayDecoder {
+    /// `max_frame` bounds one frame and therefore the buffer, in bytes; see [`super::MAX_FRAME`].
     pub fn new(max_frame: usize) -> JsonArrayDecoder {
         JsonArrayDecoder { pending: BytesMut::new(), max_frame, is_open: false, place: Place::Between }
     }
 
+    /// Adds a chunk and yields the frames it completes.
+    ///
+    /// # Errors
+    /// [`FramingError::TooLarge`] when one frame exceeds the limit; the decoder is of no further use then.
     pub fn push(&mut self, mut chunk: Bytes, out: &mut Vec<Frame>) -> Result<(), FramingError> {
         loop {
             let cut = self.scan(&chunk);
@@ -60,6 +65,7 @@ impl JsonArrayDecoder {
         }
     }
 
+    /// The stream ended: yields what is left as a last frame.
     pub fn finish(&mut self, out: &mut Vec<Frame>) {
         if self.pending.is_empty() {
             return;
@@ -72,6 +78,7 @@ impl JsonArrayDecoder {
         out.push(frame(raw, data));
     }
 
+    /// Bytes held back because their frame is unfinished.
     pub fn buffered(&self) -> usize {
         self.pending.len()
     }

@@ -5,7 +5,7 @@ use memchr::memchr;
 
 use super::{Frame, FramingError, trimmed};
 
-/// Decoder of JSON lines. See [`super::Decoder`] for the methods' contract.
+/// Decoder of JSON lines.
 #[derive(Debug)]
 pub struct JsonLinesDecoder {
     pending: BytesMut,
@@ -13,10 +13,15 @@ pub struct JsonLinesDecoder {
 }
 
 impl JsonLinesDecoder {
+    /// `max_frame` bounds one frame and therefore the buffer, in bytes; see [`super::MAX_FRAME`].
     pub fn new(max_frame: usize) -> JsonLinesDecoder {
         JsonLinesDecoder { pending: BytesMut::new(), max_frame }
     }
 
+    /// Adds a chunk and yields the frames it completes.
+    ///
+    /// # Errors
+    /// [`FramingError::TooLarge`] when one frame exceeds the limit; the decoder is of no further use then.
     pub fn push(&mut self, mut chunk: Bytes, out: &mut Vec<Frame>) -> Result<(), FramingError> {
         while let Some(end) = memchr(b'\n', &chunk) {
             let line = chunk.split_to(end + 1);
@@ -28,12 +33,14 @@ impl JsonLinesDecoder {
         Ok(())
     }
 
+    /// The stream ended: yields what is left as a last frame.
     pub fn finish(&mut self, out: &mut Vec<Frame>) {
         if !self.pending.is_empty() {
             out.push(frame(self.pending.split().freeze()));
         }
     }
 
+    /// Bytes held back because their frame is unfinished.
     pub fn buffered(&self) -> usize {
         self.pending.len()
     }

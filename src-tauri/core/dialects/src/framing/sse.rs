@@ -6,8 +6,8 @@
 //! way the cut depends on the bytes alone, never on where the network split them.
 //!
 //! Two things are more lenient than the standard: a last frame without its blank line is yielded by `finish`, and a
-//! frame without a single known field that looks like JSON is taken as data, because servers that fail mid-stream like
-//! to write their error object bare.
+//! frame without a single known field is taken as data as it stands, because servers that fail like to write their error
+//! object, or a whole HTML page, bare into the stream.
 
 use bytes::{Bytes, BytesMut};
 use memchr::{memchr, memchr2};
@@ -16,7 +16,7 @@ use super::{Frame, FramingError, trimmed};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Decoder of server-sent events. See [`super::Decoder`] for the methods' contract.
+/// Decoder of server-sent events.
 #[derive(Debug)]
 pub struct SseDecoder {
     /// Bytes of the unfinished frame that came with earlier chunks.
@@ -164,10 +164,8 @@ fn frame(raw: Bytes, is_first: bool) -> Frame {
     let data = match (joined, first_line) {
         (Some(joined), _) => joined.freeze(),
         (None, Some(line)) => raw.slice_ref(line),
-        (None, None) if !knows_a_field && matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) => {
-            trimmed(&raw.slice_ref(text))
-        }
-        (None, None) => Bytes::new(),
+        (None, None) if knows_a_field => Bytes::new(),
+        (None, None) => trimmed(&raw.slice_ref(text)),
     };
     let is_comment = data.is_empty() && event.is_none();
     Frame { raw, event, data, is_comment }
@@ -248,7 +246,8 @@ mod tests {
             ("data: a\n", None, "a", false),
             ("data: a\rdata: b\r\r", None, "a\nb", false),
             ("{\"error\":{\"message\":\"x\"}}\n", None, "{\"error\":{\"message\":\"x\"}}", false),
-            ("unknown: a\n\n", None, "", true),
+            ("unknown: a\n\n", None, "unknown: a", false),
+            ("<html>\n<body>\n", None, "<html>\n<body>", false),
             ("\n", None, "", true),
         ] {
             let frames = decode(&[input]);

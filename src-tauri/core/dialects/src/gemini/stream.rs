@@ -35,14 +35,15 @@ impl StreamReader for Reader {
         }
         let from = out.len();
         let text = std::str::from_utf8(&frame.data).ok();
-        let Some(chunk) = text.and_then(|text| serde_json::from_str::<Answer<'_>>(text).ok()) else {
-            self.course.drop_frame();
-            return;
-        };
-        if chunk.error.is_some() || chunk.inner().error.is_some() {
-            self.course.fail(read_in_stream(&frame.data), out);
-        } else {
-            self.chunk(chunk.inner(), out);
+        match text.and_then(|text| serde_json::from_str::<Answer<'_>>(text).ok()) {
+            Some(chunk) if chunk.error.is_some() || chunk.inner().error.is_some() => {
+                self.course.fail(read_in_stream(&frame.data), out);
+            }
+            Some(chunk) if !chunk.inner().is_foreign() => self.chunk(chunk.inner(), out),
+            Some(_) | None => {
+                self.course.drop_frame();
+                return;
+            }
         }
         self.course.note(&out[from..]);
     }

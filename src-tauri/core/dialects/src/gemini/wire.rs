@@ -98,6 +98,13 @@ impl<'a> Answer<'a> {
         self.response.as_deref().unwrap_or(self)
     }
 
+    /// Whether this is JSON that has nothing of an answer.
+    pub(super) fn is_foreign(&self) -> bool {
+        let has_name = self.response_id.is_some() || self.model_version.is_some();
+        let has_content = self.candidates.is_some() || self.prompt_feedback.is_some() || self.usage_metadata.is_some();
+        !has_name && !has_content
+    }
+
     pub(super) fn is_blocked(&self) -> bool {
         self.prompt_feedback.as_ref().is_some_and(|feedback| !str_of(&feedback.block_reason).is_empty())
     }

@@ -205,12 +205,6 @@ fn an_error_behind_a_good_status_is_found() {
             "the upstream ended the answer with `cancelled`",
         ),
         (
-            Operation::Messages,
-            r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#,
-            EMPTY_OR_GARBLED,
-            "busy",
-        ),
-        (
             Operation::GenerateContent,
             r#"[{"error":{"code":503,"status":"UNAVAILABLE","message":"busy"}}]"#,
             "UNAVAILABLE",
@@ -254,4 +248,11 @@ fn providers_count_usage_in_their_own_ways() {
         let body = format!("{{\"choices\":[],\"usage\":{counts}}}");
         assert_eq!(inspect(Operation::ChatCompletions, body.as_bytes()).usage, expected, "{counts}");
     }
+}
+
+#[test]
+fn a_known_error_is_not_called_garbled() {
+    let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
+    let error = inspect(Operation::Messages, body.as_bytes()).error.unwrap();
+    assert_eq!((error.status, error.code, error.kind.as_deref()), (Some(529), None, Some("overloaded_error")));
 }

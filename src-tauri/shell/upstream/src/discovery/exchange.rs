@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use bytes::{Bytes, BytesMut};
+use catalog::Quirk;
 use dialects::models::{ListedModel, read_list};
 use domain::{Clock, Dialect, Millis, Operation};
 use futures_util::future::{Either, select};
@@ -107,7 +108,7 @@ impl<'a> Session<'a> {
 
     async fn get_list(&mut self, target: &Target) -> Result<Answer, ProbeError> {
         let mut uri = list_uri(target).map_err(|error| verdict::unbuildable(&error))?;
-        let headers = outbound_headers::for_target(target, verdict::dialect(target))
+        let headers = outbound_headers::for_target(target, target.provider.primary_dialect())
             .map_err(|error| verdict::unbuildable(&BuildError::from(error)))?;
         for _ in 0..MAX_REDIRECTS {
             let answer = self.send(get(&uri, &headers)).await?;
@@ -153,7 +154,7 @@ fn list_uri(target: &Target) -> Result<Uri, BuildError> {
     match target.provider.models_path.as_deref() {
         Some(path) if path.starts_with('/') => request::join(target, path, &[]),
         Some(path) => request::join(target, &format!("/{path}"), &[]),
-        None => match verdict::dialect(target) {
+        None => match target.provider.primary_dialect() {
             Dialect::Chat | Dialect::Responses => request::join(target, "/models", &[]),
             Dialect::Messages => request::join(target, "/models", &["limit=1000"]),
             Dialect::Gemini => request::join(target, "/models", &["pageSize=1000"]),
@@ -196,11 +197,7 @@ fn operation(dialect: Dialect) -> Operation {
 
 /// The cheapest request of a dialect. Responses accepts no less than 16 tokens.
 fn one_token(target: &Target, dialect: Dialect, model: &str) -> Bytes {
-    let limit = if target.provider.quirks.contains(&catalog::Quirk::MaxCompletionTokens) {
-        "max_completion_tokens"
-    } else {
-        "max_tokens"
-    };
+    let limit = if target.provider.has(Quirk::MaxCompletionTokens) { "max_completion_tokens" } else { "max_tokens" };
     let body = match dialect {
         Dialect::Chat => json!({ "model": model, "messages": [{ "role": "user", "content": "Hi" }], limit: 1 }),
         Dialect::Responses => json!({ "model": model, "input": "Hi", "max_output_tokens": 16, "store": false }),

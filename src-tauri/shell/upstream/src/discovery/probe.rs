@@ -97,7 +97,7 @@ async fn aim_after_list(
         return Ok(Some(Aim::Model(model.to_owned())));
     }
     let Some(first) = models.first() else { return Err(verdict::empty_list(target)) };
-    let own_form = family.is_none_or(|family| family == Family::of(verdict::dialect(target)));
+    let own_form = family.is_none_or(|family| family == Family::of(target.provider.primary_dialect()));
     let keyed = target.credential.is_some() && target.provider.class != ProviderClass::Local;
     if own_form && !(keyed && session.list_is_public().await) {
         return Ok(None);
@@ -116,8 +116,7 @@ fn aim_without_list(target: &Target, model: Option<&str>) -> Aim {
 
 /// Some models are reached in another dialect than their provider's first.
 fn dialect_of(target: &Target, model: &str) -> Dialect {
-    let known = target.provider.models.iter().find(|known| known.id == model);
-    known.and_then(|known| known.dialect).unwrap_or_else(|| verdict::dialect(target))
+    target.provider.model(model).and_then(|known| known.dialect).unwrap_or_else(|| target.provider.primary_dialect())
 }
 
 /// Faults that say the key was accepted, and only this model or this request was not.

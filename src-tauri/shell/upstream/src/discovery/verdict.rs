@@ -19,11 +19,6 @@ const MAX_QUOTE: usize = 240;
 /// What people paste behind a base URL, although the gateway adds it.
 const OPERATION_TAILS: [&str; 5] = ["/chat/completions", "/completions", "/responses", "/messages", "/models"];
 
-/// The dialect discovery speaks with a target.
-pub(super) fn dialect(target: &Target) -> Dialect {
-    target.provider.dialects.first().copied().unwrap_or(Dialect::Chat)
-}
-
 pub(super) fn unbuildable(error: &BuildError) -> ProbeError {
     ProbeError { code: ProbeCode::InvalidConfiguration, status: None, message: error.to_string() }
 }
@@ -272,7 +267,7 @@ fn path_remedy(target: &Target) -> String {
     if let Some(tail) = OPERATION_TAILS.iter().find(|tail| base.ends_with(**tail)) {
         return format!("remove {tail} from the base URL, it is added by itself");
     }
-    let version = match dialect(target) {
+    let version = match target.provider.primary_dialect() {
         Dialect::Gemini => "v1beta",
         Dialect::Chat | Dialect::Responses | Dialect::Messages => "v1",
     };
@@ -302,8 +297,10 @@ fn seen(answer: &Answer) -> String {
     if quote.is_empty() { format!("({})", answer.status) } else { format!("({}: {quote})", answer.status) }
 }
 
+/// The upstream's own words; empty when it gave none.
 fn quote(answer: &Answer) -> String {
-    shortened(&sanitize(&read(answer.status, &answer.body).message))
+    let words = read(answer.status, &answer.body).message;
+    if words == read(answer.status, b"").message { String::new() } else { shortened(&sanitize(&words)) }
 }
 
 fn shortened(text: &str) -> String {

@@ -98,10 +98,13 @@ impl Server {
     }
 }
 
+/// From a request to what is done with it.
+type Script = Box<dyn FnMut(&str) -> Reply + Send>;
+
 struct Shared {
     requests: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
-    answer: Mutex<Box<dyn FnMut(&str) -> Reply + Send>>,
+    answer: Mutex<Script>,
     hanging: watch::Sender<usize>,
 }
 

@@ -1,18 +1,16 @@
 //! The transport against real sockets: what arrives, what is sent, and how each failure is named.
 
-#![expect(clippy::unwrap_used, reason = "test code: a failing expectation is a failing test")]
-
-mod loopback;
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a failing expectation is a failing test")]
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use crate::server::{Reply, Server, answer, json};
 use bytes::Bytes;
 use domain::Millis;
 use futures_util::StreamExt;
-use loopback::{Reply, Server, answer, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use upstream::transport::Lookup;

@@ -1,0 +1,152 @@
+//! A provider: where it listens, what it speaks, how it takes a credential.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::connection::AuthType;
+use domain::node::{AuthCarrier, CustomNode};
+use domain::{Dialect, Millis, ProviderClass, ProviderId};
+
+use crate::Model;
+
+/// Context window of a model that nobody stated one for, in tokens. A missing or zero window switches off automatic
+/// compaction in some agents (gateway specification, 1.5).
+pub const DEFAULT_CONTEXT: u64 = 128_000;
+
+/// An entry of the catalogue (gateway specification, 4.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Provider {
+    pub id: ProviderId,
+    /// Short name before the slash of a model name; the prefix of a custom node. May equal the id.
+    pub alias: String,
+    pub name: String,
+    /// Decides the profile of breaker and cooldown.
+    pub class: ProviderClass,
+    /// `None` means that no credential is *needed*; one that is stored is still sent unless the carrier is `none`.
+    pub auth_type: AuthType,
+    /// What the host has endpoints for, the primary one first; never empty.
+    pub dialects: Vec<Dialect>,
+    /// Up to and with the version segment, without a slash at the end: `https://api.openai.com/v1`.
+    pub base_url: String,
+    pub auth_carrier: AuthCarrier,
+    /// Sent with every request. They identify this program where a host asks for that, never another one.
+    pub extra_headers: BTreeMap<String, String>,
+    /// Query of every request, without the question mark: `beta=true`.
+    pub url_query: Option<String>,
+    /// Path of the model list relative to `base_url`; the dialect's own when absent.
+    pub models_path: Option<String>,
+    /// The list of models is open by nature.
+    pub passthrough_models: bool,
+    /// 404 and 429 speak of one model, not of the account.
+    pub per_model_quota: bool,
+    /// Tokens, for models that state no window.
+    pub default_context: u64,
+    /// How long an answer may take to begin, where the host needs more than the setting.
+    pub start_timeout: Option<Millis>,
+    pub models: Vec<Model>,
+    pub quirks: BTreeSet<Quirk>,
+    /// Names of the `anthropic-beta` header that are passed on; all of them when absent.
+    pub beta_allow_list: Option<Vec<String>>,
+    /// Has an embeddings endpoint.
+    pub embeddings: bool,
+    /// Counts tokens itself; otherwise they are estimated.
+    pub count_tokens: bool,
+    /// Page where a person creates a key.
+    pub key_url: Option<String>,
+    /// How its keys begin, for recognition: `sk-ant-…`.
+    pub key_hint: Option<String>,
+    /// Made by the user.
+    pub custom: bool,
+    /// May be on a loopback or private address.
+    pub allow_private_network: bool,
+}
+
+/// How a host departs from the dialect it speaks (gateway specification, 2.16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quirk {
+    /// Refuses `stream_options`.
+    NoStreamOptions,
+    /// Wants `max_completion_tokens` instead of `max_tokens`.
+    MaxCompletionTokens,
+    /// Refuses the system role.
+    NoSystemRole,
+    /// Takes message content as a string only.
+    StringContentOnly,
+    /// Wants earlier reasoning back on turns that called tools.
+    NeedsReasoningReplay,
+    /// Refuses `reasoning_effort`.
+    NoReasoningEffort,
+    /// Tool call ids are exactly nine letters or digits.
+    #[serde(rename = "tool_ids_9_alnum")]
+    ToolIds9Alnum,
+    /// Refuses `parallel_tool_calls`.
+    NoParallelFlag,
+    /// User and assistant turns must alternate.
+    StrictAlternation,
+    /// Some models answer on the Responses endpoint only.
+    ResponsesOnly,
+    /// Some models answer on the Messages endpoint only.
+    MessagesNative,
+    /// Web search and function declarations exclude each other.
+    NoSearchWithFunctions,
+    /// Refuses a thinking configuration.
+    NoThinkingConfig,
+    /// Wants `?beta=true` on the Messages endpoint.
+    AnthropicBetaQuery,
+}
+
+impl Provider {
+    /// A custom node as a provider. It lists no models and is spared per model, because nobody knows what stands behind
+    /// it; beta names are kept back, because hosts refuse those they do not know.
+    pub fn from_node(node: &CustomNode) -> Provider {
+        let keyless = node.auth_carrier == AuthCarrier::None || node.provider_class == ProviderClass::Local;
+        Provider {
+            id: ProviderId::from(&node.id),
+            alias: node.prefix.clone(),
+            name: node.name.clone(),
+            class: node.provider_class,
+            auth_type: if keyless { AuthType::None } else { AuthType::Apikey },
+            dialects: vec![node.api_type],
+            base_url: node.base_url.trim_end_matches('/').to_owned(),
+            auth_carrier: node.auth_carrier,
+            extra_headers: node.extra_headers.clone(),
+            url_query: None,
+            models_path: node.models_path.clone(),
+            passthrough_models: true,
+            per_model_quota: true,
+            default_context: DEFAULT_CONTEXT,
+            start_timeout: None,
+            models: Vec::new(),
+            quirks: BTreeSet::new(),
+            beta_allow_list: Some(Vec::new()),
+            embeddings: matches!(node.api_type, Dialect::Chat | Dialect::Gemini),
+            count_tokens: node.api_type == Dialect::Gemini,
+            key_url: None,
+            key_hint: None,
+            custom: true,
+            allow_private_network: node.allow_private_network,
+        }
+    }
+
+    /// The first dialect: the one to use when the client's own is not among them.
+    pub fn primary_dialect(&self) -> Dialect {
+        self.dialects.first().copied().unwrap_or(Dialect::Chat)
+    }
+
+    /// The model of that id or alias, where the entry lists it.
+    pub fn model(&self, name: &str) -> Option<&Model> {
+        self.models
+            .iter()
+            .find(|model| model.id == name)
+            .or_else(|| self.models.iter().find(|model| model.is_named(name)))
+    }
+
+    /// Tokens of context of a model, whether or not it is listed; never zero.
+    pub fn context_of(&self, model: &str) -> u64 {
+        self.model(model).and_then(|model| model.context).unwrap_or(self.default_context)
+    }
+
+    pub fn has(&self, quirk: Quirk) -> bool {
+        self.quirks.contains(&quirk)
+    }
+}

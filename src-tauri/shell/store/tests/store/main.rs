@@ -1,0 +1,12 @@
+//! Every function of the store against a freshly migrated file.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod connections;
+mod crash;
+mod folder;
+mod records;
+mod requests;
+mod secrets;
+mod usage;
+mod world;
+mod writer;

@@ -1,0 +1,153 @@
+use domain::request_log::{RequestOutcome, RequestRecord};
+use domain::{ClientKeyId, ConnectionId, Timestamp, Usage};
+use store::{GroupBy, Store, UsageTotals};
+
+use crate::world::{World, at, request};
+
+const HOUR: u64 = 3_600_000;
+
+async fn groups(store: &Store, group_by: GroupBy) -> Vec<(Option<String>, Option<String>, u64)> {
+    let summary = store.usage_summary(group_by, Timestamp::ZERO, Timestamp::MAX).await.unwrap();
+    summary.groups.into_iter().map(|group| (group.group, group.name, group.totals.requests)).collect()
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[tokio::test]
+async fn tokens_and_money_are_added_up_and_unknown_counts_as_none() {
+    let world = World::new();
+    let running = world.open().await;
+    let store = &running.store;
+    store.record_request(request(1));
+    store.record_request(RequestRecord { outcome: RequestOutcome::Failure, cost: Some(0.25), ..request(2) });
+    store.record_request(RequestRecord {
+        outcome: RequestOutcome::Aborted,
+        usage: Usage::default(),
+        cost: None,
+        ..request(3)
+    });
+    let summary = store.usage_summary(GroupBy::Provider, at(0), at(10)).await.unwrap();
+    let expected = UsageTotals {
+        requests: 3,
+        successes: 1,
+        failures: 1,
+        aborted: 1,
+        input_fresh: 200,
+        cache_read: 2_000,
+        cache_write: 0,
+        output: 100,
+        reasoning: 0,
+        cost: 0.75,
+    };
+    assert_eq!(summary.totals, expected);
+    assert_eq!(summary.groups.len(), 1);
+    assert_eq!(summary.groups[0].totals, expected);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn since_is_inclusive_and_until_exclusive() {
+    let world = World::new();
+    let running = world.open().await;
+    for n in 0..10 {
+        running.store.record_request(request(n));
+    }
+    for (since, until, requests) in [(0, 10, 10), (3, 5, 2), (5, 5, 0), (9, 100, 1)] {
+        let summary = running.store.usage_summary(GroupBy::Key, at(since), at(until)).await.unwrap();
+        assert_eq!(summary.totals.requests, requests, "{since}..{until}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_day_begins_at_midnight_of_the_given_zone() {
+    let world = World::new();
+    let running = world.open().await;
+    // 10:00, 20:30 and 23:30 UTC.
+    for hours_and_a_half in [0, 21, 27] {
+        running.store.record_request(request(hours_and_a_half * HOUR / 2));
+    }
+    for (offset_seconds, expected) in [
+        (0, vec![("2026-11-29", 3)]),
+        (3_600, vec![("2026-11-29", 2), ("2026-11-30", 1)]),
+        (-11 * 3_600, vec![("2026-11-28", 1), ("2026-11-29", 2)]),
+    ] {
+        let expected: Vec<_> = expected.into_iter().map(|(day, count)| (some(day), None, count)).collect();
+        assert_eq!(groups(&running.store, GroupBy::Day { offset_seconds }).await, expected, "{offset_seconds}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn groups_carry_the_latest_name_and_requests_without_one_are_a_group_too() {
+    let world = World::new();
+    let running = world.open().await;
+    let store = &running.store;
+    store.record_request(RequestRecord {
+        key_name: some("new name"),
+        connection_name: some("new label"),
+        ..request(9)
+    });
+    store.record_request(request(1));
+    store.record_request(RequestRecord {
+        provider: None,
+        model: None,
+        key: None,
+        key_name: None,
+        connection: None,
+        connection_name: None,
+        ..request(2)
+    });
+    store.record_request(RequestRecord {
+        key: Some(ClientKeyId::from("key-2")),
+        connection: Some(ConnectionId::from("other")),
+        ..request(3)
+    });
+    for (group_by, expected) in [
+        (GroupBy::Provider, vec![(None, None, 1), (some("anthropic"), None, 3)]),
+        (GroupBy::Model, vec![(None, None, 1), (some("anthropic/claude-x-1"), None, 3)]),
+        (
+            GroupBy::Key,
+            vec![(None, None, 1), (some("key-1"), some("new name"), 2), (some("key-2"), some("Local agents"), 1)],
+        ),
+        (
+            GroupBy::Connection,
+            vec![(None, None, 1), (some("anthropic-work"), some("new label"), 2), (some("other"), some("work"), 1)],
+        ),
+    ] {
+        assert_eq!(groups(store, group_by).await, expected, "{group_by:?}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn hostile_counts_do_not_break_the_sum() {
+    let world = World::new();
+    let running = world.open().await;
+    for n in 0..3 {
+        let usage = Usage { output: Some(u64::MAX), ..Usage::default() };
+        running.store.record_request(RequestRecord { usage, ..request(n) });
+    }
+    let summary = running.store.usage_summary(GroupBy::Provider, at(0), at(10)).await.unwrap();
+    assert_eq!(summary.totals.output, 3_000_000_000_000);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn usage_outlives_the_log_and_is_deleted_by_itself() {
+    let world = World::new();
+    let running = world.open().await;
+    let store = &running.store;
+    for n in 0..10 {
+        store.record_request(request(n));
+    }
+    store.delete_all_requests().await.unwrap();
+    assert_eq!(groups(store, GroupBy::Provider).await, [(some("anthropic"), None, 10)]);
+    assert_eq!(store.delete_usage_before(at(4)).await.unwrap(), 4);
+    assert_eq!(groups(store, GroupBy::Provider).await, [(some("anthropic"), None, 6)]);
+    assert_eq!(store.delete_usage_before(Timestamp::MAX).await.unwrap(), 6);
+    assert!(groups(store, GroupBy::Provider).await.is_empty());
+    running.stop().await;
+}
