@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
-import { gatewayProxy } from "./gateway-proxy";
+import { gatewayProxy } from "./gateway-proxy.ts";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 

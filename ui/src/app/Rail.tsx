@@ -11,7 +11,7 @@ import { type NavigationEntry, navigation } from "./navigation";
 export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): void }) {
   const messages = useMessages();
   return (
-    <div className="flex h-full w-14 shrink-0 flex-col border-r bg-rail wide:w-[220px]">
+    <header className="flex h-full w-14 shrink-0 flex-col border-r bg-rail wide:w-[220px]">
       <div className="flex h-14 items-center gap-2.5 px-4 wide:px-5">
         <Logo />
         <span className="font-semibold text-md max-wide:sr-only">OmniRoute</span>
@@ -21,12 +21,11 @@ export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): 
           type="button"
           onClick={onSearch}
           title={messages.shell.search}
-          aria-label={messages.shell.search}
           className="flex h-8 w-full items-center justify-center gap-2 rounded-md border bg-canvas px-2 text-ink-faint transition-colors duration-100 hover:border-line-strong hover:text-ink-soft wide:justify-start"
         >
           <Search aria-hidden className="size-4 shrink-0" />
-          <span className="truncate max-wide:hidden">{messages.shell.search}</span>
-          <kbd aria-hidden className="ml-auto font-sans text-xs max-wide:hidden">
+          <span className="truncate max-wide:sr-only">{messages.shell.search}</span>
+          <kbd aria-hidden className="ml-auto shrink-0 whitespace-nowrap font-sans text-xs max-wide:hidden">
             {isApple() ? "⌘K" : "Ctrl K"}
           </kbd>
         </button>
@@ -48,7 +47,7 @@ export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): 
         ))}
       </nav>
       <Foot connected={connected} />
-    </div>
+    </header>
   );
 }
 
@@ -76,7 +75,7 @@ function Foot({ connected }: { connected: boolean }) {
   const reachable = connected && !app.isError;
   const address = app.data?.url.replace(/^https?:\/\//, "") ?? "";
   return (
-    <footer className="flex min-h-14 items-center justify-center border-t px-2 wide:justify-between wide:px-5">
+    <div className="flex min-h-14 items-center justify-center border-t px-2 wide:justify-between wide:px-5">
       <div className="min-w-0" title={address ? messages.shell.listening(address) : undefined}>
         <div className="flex items-center gap-1.5">
           <StateSign state={reachable ? "ready" : "blocked"} />
@@ -96,7 +95,7 @@ function Foot({ connected }: { connected: boolean }) {
           <CopyButton text={app.data.url} label={messages.shell.copyAddress} />
         </span>
       )}
-    </footer>
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 /** The local key that goes into an agent's settings: made here, shown once, or named by its tail. */
 import { KeyRound } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { CopyLine } from "./CopyButton";
@@ -10,9 +11,11 @@ type AgentKeyProps = {
   /** The plain text of a key made in this window, if any. */
   made: string | null;
   onMade(key: string): void;
+  /** Makes the first key unasked, as the set-up does. */
+  makeFirst?: boolean;
 };
 
-export function AgentKey({ made, onMade }: AgentKeyProps) {
+export function AgentKey({ made, onMade, makeFirst = false }: AgentKeyProps) {
   const messages = useMessages();
   const words = messages.agents;
   const keys = useRead("keys_list", null);
@@ -23,6 +26,14 @@ export function AgentKey({ made, onMade }: AgentKeyProps) {
     const name = freeName(words.keyName, keys.data?.keys.map((key) => key.name) ?? []);
     create.mutate({ name }, { onSuccess: ({ key }) => onMade(key) });
   };
+
+  const asked = useRef(false);
+  const isFirst = makeFirst && keys.data?.keys.length === 0;
+  useEffect(() => {
+    if (!isFirst || asked.current) return;
+    asked.current = true;
+    make();
+  });
 
   if (made) {
     return (

@@ -18,7 +18,7 @@ export function AgentList({ chosen, onChoose, filter = "" }: AgentListProps) {
         if (members.length === 0) return null;
         return (
           <section key={group}>
-            <h3 className="mb-1 px-2 font-medium text-ink-faint text-xs">{messages.agents.groups[group]}</h3>
+            <h2 className="mb-1 px-2 font-medium text-ink-faint text-xs">{messages.agents.groups[group]}</h2>
             <ul className="flex flex-col gap-px">
               {members.map((agent) => (
                 <li key={agent.id}>

@@ -38,6 +38,7 @@ export function AgentSettings({ agent, context }: { agent: Agent; context: Agent
           )}
         </div>
       )}
+      {note && <p className="text-ink-soft">{note}</p>}
       {way.snippets.map((snippet, index) => (
         <SnippetView
           // biome-ignore lint/suspicious/noArrayIndexKey: the snippets of a way never change places
@@ -47,7 +48,6 @@ export function AgentSettings({ agent, context }: { agent: Agent; context: Agent
           agentName={agent.name}
         />
       ))}
-      {note && <p className="text-ink-soft">{note}</p>}
     </div>
   );
 }

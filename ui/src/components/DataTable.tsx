@@ -56,6 +56,9 @@ type Line<Row> = { kind: "group"; title: string } | { kind: "row"; row: Row; ind
 
 export const ROW_HEIGHT = 40;
 const VIRTUAL_ABOVE = 60;
+
+/** A hairline that ends with the text, while the row itself reaches further for the pointer. */
+const hairline = "after:absolute after:inset-x-2 after:bottom-0 after:h-px after:bg-line";
 const INTERACTIVE = "a, button, input, select, textarea, [role=switch], label";
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
@@ -133,9 +136,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           );
       }}
       style={gridStyle}
-      className="group/grid -mx-2 rounded-sm"
+      className={cn("group/grid -mx-2 rounded-sm", current >= 0 && "outline-none")}
     >
-      <div role="row" className={cn(rowClass, "sticky top-0 z-10 h-8 border-b bg-canvas text-ink-faint text-xs")}>
+      <div role="row" className={cn(rowClass, hairline, "sticky top-0 z-10 h-8 bg-canvas text-ink-faint text-xs")}>
         {reorder && <HeaderCell header="" />}
         {columns.map((column) => (
           <HeaderCell key={column.id} {...column} />
@@ -165,7 +168,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               style={{ height: ROW_HEIGHT, transform: `translateY(${top + shift}px)` }}
               className={cn(
                 rowClass,
-                "absolute inset-x-0 top-0 rounded-sm border-b",
+                hairline,
+                "group/row absolute inset-x-0 top-0 rounded-md",
                 onOpen && "hover:bg-hover",
                 key === openKey && "bg-selected hover:bg-selected",
                 isCurrent &&
@@ -181,7 +185,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                     data-handle={key}
                     tabIndex={isCurrent ? 0 : -1}
                     aria-label={reorder.label(row, index + 1)}
-                    className="-ml-1.5 inline-flex size-7 cursor-grab touch-none items-center justify-center rounded-md text-ink-faint hover:text-ink active:cursor-grabbing"
+                    className="-ml-1.5 inline-flex size-7 cursor-grab touch-none items-center justify-center rounded-md text-ink-faint opacity-0 hover:text-ink focus-visible:opacity-100 active:cursor-grabbing group-hover/row:opacity-100"
                     {...drag.handle(index)}
                     onKeyDown={(event) => {
                       const step = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;
@@ -236,7 +240,7 @@ function GroupLine({ title, top }: { title: string; top: number }) {
     <div
       role="row"
       style={{ height: ROW_HEIGHT, transform: `translateY(${top}px)` }}
-      className="absolute inset-x-0 top-0 flex items-end border-b px-2 pb-1.5"
+      className={cn(hairline, "absolute inset-x-0 top-0 flex items-end px-2 pb-1.5")}
     >
       <div role="rowheader" className="font-medium text-ink-soft text-xs">
         {title}

@@ -105,7 +105,7 @@ export function SecretInput({ className, ...rest }: Omit<ComponentProps<typeof I
         autoComplete="new-password"
         data-1p-ignore
         data-lpignore="true"
-        className="pr-9"
+        className="w-full pr-9"
         {...rest}
       />
       <IconButton

@@ -7,7 +7,7 @@ import { Input } from "./ui/input";
 type FilterInputProps = { label: string; value: string; onChange(value: string): void; className?: string };
 
 /** Narrows a list; `/` goes there from anywhere on the screen, Escape empties it. */
-export function FilterInput({ label, value, onChange, className }: FilterInputProps) {
+export function FilterInput({ label, value, onChange, className = "w-60" }: FilterInputProps) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -20,7 +20,7 @@ export function FilterInput({ label, value, onChange, className }: FilterInputPr
     return () => document.removeEventListener("keydown", onKeyDown);
   }, []);
   return (
-    <span className={cn("relative flex w-60", className)}>
+    <span className={cn("relative flex", className)}>
       <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-ink-faint" />
       <Input
         ref={input}
@@ -35,7 +35,7 @@ export function FilterInput({ label, value, onChange, className }: FilterInputPr
           if (value) onChange("");
           else event.currentTarget.blur();
         }}
-        className="pr-8 pl-8 [&::-webkit-search-cancel-button]:hidden"
+        className="w-full pr-8 pl-8 [&::-webkit-search-cancel-button]:hidden"
       />
       {!value && (
         <kbd

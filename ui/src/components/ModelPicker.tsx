@@ -12,7 +12,8 @@ type ModelPickerProps = {
   /** Known names; anything else can be typed. */
   models: readonly string[];
   onChange(model: string): void;
-  placeholder?: string;
+  /** What choosing no model is called; absent where one is needed. */
+  none?: string;
   label?: string;
   control?: FieldControl;
   className?: string;
@@ -21,7 +22,7 @@ type ModelPickerProps = {
 const SHOWN = 200;
 
 /** A model name: chosen from the known ones, or typed, because vendors add models faster than lists are refreshed. */
-export function ModelPicker({ value, models, onChange, placeholder, label, control, className }: ModelPickerProps) {
+export function ModelPicker({ value, models, onChange, none, label, control, className }: ModelPickerProps) {
   const messages = useMessages();
   const [open, setOpen] = useState(false);
   const [search, setSearch] = useState("");
@@ -44,15 +45,18 @@ export function ModelPicker({ value, models, onChange, placeholder, label, contr
           aria-expanded={open}
           aria-label={label}
           {...control}
-          className={cn(controlClass, "flex items-center justify-between gap-2 text-left", className)}
+          className={cn(controlClass, "flex w-full items-center justify-between gap-2 text-left", className)}
         >
           <span className={cn("min-w-0 truncate", value ? "font-mono" : "text-ink-faint")} title={value}>
-            {value || (placeholder ?? messages.models.pick)}
+            {value || (none ?? messages.models.pick)}
           </span>
           <ChevronsUpDown aria-hidden className="size-4 shrink-0 text-ink-faint" />
         </button>
       </PopoverTrigger>
-      <PopoverContent className="w-[max(var(--radix-popover-trigger-width),320px)] overflow-hidden">
+      <PopoverContent
+        aria-label={messages.models.pick}
+        className="w-[max(var(--radix-popover-trigger-width),320px)] overflow-hidden"
+      >
         <Command shouldFilter={false} label={messages.models.pick}>
           <Command.Input
             value={search}
@@ -61,6 +65,11 @@ export function ModelPicker({ value, models, onChange, placeholder, label, contr
             className="h-9 w-full border-b bg-transparent px-3 outline-none"
           />
           <Command.List className="max-h-64 overflow-y-auto p-1">
+            {none && !typed && (
+              <Command.Item value={none} onSelect={() => choose("")} className={cn(itemClass, "text-ink-soft")}>
+                {none}
+              </Command.Item>
+            )}
             {matches.length === 0 && !typed && <p className="px-2 py-3 text-ink-faint">{messages.models.empty}</p>}
             {matches.map((model) => (
               <Command.Item key={model} value={model} onSelect={() => choose(model)} className={itemClass}>

@@ -64,7 +64,7 @@ type ControlProps = Pick<SettingFieldProps, "field" | "onSave"> & {
 
 function NumberControl({ field, onSave, ...control }: ControlProps) {
   const messages = useMessages();
-  const format = useFormat();
+  const write = useBoundWriter(field);
   const source = field.value === null ? "" : String(field.value);
   const [draft, setDraft, edited] = useDraft(source);
   const [problem, setProblem] = useState<string | null>(null);
@@ -82,7 +82,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
       return;
     }
     if ((field.min !== null && value < field.min) || (field.max !== null && value > field.max)) {
-      setProblem(messages.settings.outOfRange(format.number(field.min ?? 0), format.number(field.max ?? value)));
+      setProblem(messages.settings.outOfRange(write(field.min ?? 0), write(field.max ?? value)));
       return;
     }
     setProblem(null);
@@ -136,16 +136,20 @@ function TextControl({ field, onSave, ...control }: ControlProps) {
 
 function Bounds({ field }: { field: Field }) {
   const messages = useMessages();
-  const format = useFormat();
+  const write = useBoundWriter(field);
   if (field.min === null || field.max === null) return null;
-  // Ports and the like are names, not amounts: no thousands separator.
-  const write = (value: number) => (field.unit ? format.number(value) : String(value));
   return (
     <span className="whitespace-nowrap">
       {messages.settings.range(write(field.min), write(field.max))}
       {field.default !== null && ` · ${messages.settings.defaultValue(String(field.default))}`}
     </span>
   );
+}
+
+/** Ports and the like are names, not amounts: no thousands separator without a unit. */
+function useBoundWriter(field: Field): (value: number) => string {
+  const format = useFormat();
+  return (value) => (field.unit ? format.number(value) : String(value));
 }
 
 function Origin({ field }: { field: Field }) {

@@ -2,8 +2,9 @@
 import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import type { HostError } from "@/host";
-import { type Messages, useMessages } from "@/i18n";
+import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
+import { errorWords } from "@/lib/error-words";
 import { Button } from "./ui/button";
 
 /** Says what this place is for, and holds the action that fills it. */
@@ -20,7 +21,7 @@ export function EmptyState({ title, help, action }: { title: string; help: strin
 /** What happened, why, and the button that helps. */
 export function ErrorState({ error, onRetry }: { error: HostError; onRetry?: () => void }) {
   const messages = useMessages();
-  const { title, help } = explain(error, messages);
+  const { title, help } = errorWords(error, messages);
   return (
     <div role="alert" className="flex max-w-[560px] items-start gap-3 py-10">
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-blocked" />
@@ -40,33 +41,12 @@ export function ErrorState({ error, onRetry }: { error: HostError; onRetry?: () 
 /** One line under a form: why it was not saved. */
 export function ErrorLine({ error }: { error: HostError }) {
   const messages = useMessages();
-  const { title, help } = explain(error, messages);
+  const { title, help } = errorWords(error, messages);
   return (
     <p role="alert" className="select-text break-words text-blocked">
       {title} {help !== title && <span className="text-ink-soft">{help}</span>}
     </p>
   );
-}
-
-function explain(error: HostError, messages: Messages): { title: string; help: string } {
-  const words = messages.errors;
-  switch (error.code) {
-    case "gateway_unreachable":
-      return { title: words.unreachable, help: words.unreachableHelp };
-    case "not_found":
-      return { title: words.notFound, help: error.message };
-    case "conflict":
-      return { title: words.conflict, help: error.message };
-    case "invalid_request":
-      return {
-        title: words.invalid,
-        help: error.details.map((d) => `${d.field}: ${d.message}`).join("; ") || error.message,
-      };
-    case "management_token_required":
-      return { title: words.unauthorized, help: error.message };
-    default:
-      return { title: words.internal, help: error.message };
-  }
 }
 
 /** A grey stand-in of the true size. */

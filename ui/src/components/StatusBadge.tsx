@@ -10,7 +10,10 @@ type StatusBadgeProps = { state: State; word: string; left?: number; title?: str
 /** Sign and word of a state. The same on every screen. */
 export function StatusBadge({ state, word, left, title, className }: StatusBadgeProps) {
   return (
-    <span title={title} className={cn("inline-flex min-w-0 items-center gap-1.5", stateText[state], className)}>
+    <span
+      title={title}
+      className={cn("inline-flex min-w-0 max-w-full items-center gap-1.5 align-bottom", stateText[state], className)}
+    >
       <StateSign state={state} left={left} />
       <span className="truncate">{word}</span>
     </span>

@@ -32,7 +32,10 @@ export function useRowDrag(rowHeight: number, rowCount: number, onMove: (from: n
         setDrag({ index, startY: event.clientY, offset: 0 });
       },
       onPointerMove(event: PointerEvent<HTMLElement>) {
-        if (drag) setDrag({ ...drag, offset: event.clientY - drag.startY });
+        if (!drag) return;
+        const highest = -drag.index * rowHeight;
+        const lowest = (rowCount - 1 - drag.index) * rowHeight;
+        setDrag({ ...drag, offset: Math.max(highest, Math.min(event.clientY - drag.startY, lowest)) });
       },
       onPointerUp: () => end(true),
       onPointerCancel: () => end(false),

@@ -54,7 +54,10 @@ export function useChange<O extends OperationName>(operation: O): UseMutationRes
   const client = useQueryClient();
   return useMutation<Output<O>, HostError, Input<O>>({
     mutationFn: (input) => host.call(operation, input),
-    onSuccess: () => invalidate(client, operations[operation].invalidates ?? []),
+    onSuccess: () => {
+      // Not waited for: whoever asked for the change goes on at once.
+      void invalidate(client, operations[operation].invalidates ?? []);
+    },
   });
 }
 

@@ -18,7 +18,7 @@ export function Select<T extends string>({ value, options, onChange, className, 
       <select
         value={value}
         onChange={(event) => onChange(event.target.value as T)}
-        className={cn(controlClass, "appearance-none truncate pr-8")}
+        className={cn(controlClass, "w-full appearance-none truncate pr-8")}
         {...rest}
       >
         {options.map((option) => (

@@ -2,7 +2,7 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { FlaskConical, RotateCcw, Trash2 } from "lucide-react";
 import type { CatalogProvider, Connection, ConnectionDetail } from "@/bindings";
-import { notify } from "@/components/notify";
+import { notify, useReportError } from "@/components/notify";
 import { ProbeResult } from "@/components/ProbeResult";
 import { SidePanel } from "@/components/SidePanel";
 import { ErrorState, SkeletonRows } from "@/components/States";
@@ -62,12 +62,7 @@ function LoadedPanel({ detail, provider, onClose }: LoadedPanelProps) {
       onClose={onClose}
       footer={
         <>
-          <Button
-            variant="primary"
-            data-autofocus
-            disabled={test.isPending}
-            onClick={() => test.mutate({ id: connection.id })}
-          >
+          <Button variant="primary" disabled={test.isPending} onClick={() => test.mutate({ id: connection.id })}>
             <FlaskConical aria-hidden />
             {words.test}
           </Button>
@@ -80,7 +75,7 @@ function LoadedPanel({ detail, provider, onClose }: LoadedPanelProps) {
     >
       <div className="flex flex-col gap-6">
         {(test.data || test.isPending) && <ProbeResult outcome={test.data} running={test.isPending} />}
-        <LeftOut connection={connection} />
+        <Trouble connection={connection} />
         <ConnectionSettings connection={connection} provider={provider} />
         <Details connection={connection} />
       </div>
@@ -88,60 +83,64 @@ function LoadedPanel({ detail, provider, onClose }: LoadedPanelProps) {
   );
 }
 
-/** Deletes at once and offers the way back. */
+/** Deletes at once and offers the way back, which must work after this panel is gone. */
 function useDelete(connection: Connection, onDone: () => void): () => void {
   const messages = useMessages();
   const words = messages.connections;
+  const report = useReportError();
   const remove = useChange("connection_delete");
   const restore = useChange("connection_restore");
+  const { id, name } = connection;
+
+  const undo = () => restore.mutateAsync({ id }).then(() => notify.done(words.restored(name)), report);
   return () =>
     remove.mutate(
-      { id: connection.id },
+      { id },
       {
         onSuccess: () => {
-          notify.undoable(words.deleted(connection.name), {
-            label: messages.common.undo,
-            act: () =>
-              restore.mutate(
-                { id: connection.id },
-                {
-                  onSuccess: () => notify.done(words.restored(connection.name)),
-                  onError: (error) => notify.failed(error.message),
-                },
-              ),
-          });
+          notify.undoable(words.deleted(name), { label: messages.common.undo, act: () => void undo() });
           onDone();
         },
-        onError: (error) => notify.failed(error.message),
+        onError: report,
       },
     );
 }
 
-/** Why routing passes it by, and what brings it back; nothing while it is in use. */
-function LeftOut({ connection }: { connection: Connection }) {
+/** Why routing passes it by and what brings it back, or the last error of one still in use; nothing while all is well. */
+function Trouble({ connection }: { connection: Connection }) {
   const messages = useMessages();
   const words = messages.connections;
   const now = useNow();
   const reset = useChange("connection_reset");
   const { state, word } = connectionState(connection, now);
   if (word === "off" || state === "ready") return null;
+  const clear = (
+    <Button
+      size="sm"
+      disabled={reset.isPending}
+      onClick={() => reset.mutate({ id: connection.id }, { onSuccess: () => notify.done(words.resetDone) })}
+    >
+      <RotateCcw aria-hidden />
+      {words.reset}
+    </Button>
+  );
+  if (state === "degraded") {
+    return (
+      <section className="flex flex-col items-start gap-2.5 rounded-md bg-sunken px-3 py-2.5">
+        <div>
+          <h3 className="text-ink-faint">{words.lastError}</h3>
+          <p className="select-text break-words">{connection.lastError}</p>
+        </div>
+        {clear}
+      </section>
+    );
+  }
   return (
     <WhyNot
       mechanism={messages.state.technical[state]}
       reason={connection.lastError ?? messages.state[word]}
       until={state === "cooling" ? connection.rateLimitedUntil : null}
-      action={
-        state !== "blocked" && (
-          <Button
-            size="sm"
-            disabled={reset.isPending}
-            onClick={() => reset.mutate({ id: connection.id }, { onSuccess: () => notify.done(words.resetDone) })}
-          >
-            <RotateCcw aria-hidden />
-            {words.reset}
-          </Button>
-        )
-      }
+      action={state !== "blocked" && clear}
     />
   );
 }

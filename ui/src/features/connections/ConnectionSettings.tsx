@@ -50,8 +50,8 @@ export function ConnectionSettings({ connection, provider }: Props) {
               control={control}
               value={connection.defaultModel ?? ""}
               models={models.data?.models.map((model) => model.id) ?? []}
-              placeholder={words.columns.model}
-              onChange={(defaultModel) => save({ defaultModel })}
+              none={words.anyModel}
+              onChange={(model) => save({ defaultModel: model || null })}
             />
           )}
         </Field>
@@ -241,7 +241,7 @@ function TextField({
               {...control}
               {...shared}
               inputMode={numeric ? "numeric" : "text"}
-              className={numeric ? "w-24" : ""}
+              className={numeric ? "w-24" : "w-full"}
               onChange={(event) => setDraft(event.target.value)}
               onKeyDown={(event) => {
                 if (event.key === "Enter") commit();

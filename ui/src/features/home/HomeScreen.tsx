@@ -36,20 +36,34 @@ export function HomeScreen() {
         </h2>
         {requests.isPending && <SkeletonRows rows={6} />}
         {requests.error && <ErrorState error={requests.error} onRetry={() => void requests.refetch()} />}
-        {requests.data?.requests.length === 0 && (
-          <EmptyState
-            title={messages.home.noRequests}
-            help={messages.home.noRequestsHelp}
-            action={
-              <Link to="/settings/agents" className={buttonClass({ variant: "secondary" })}>
-                {messages.home.connectAgent}
-              </Link>
-            }
-          />
-        )}
+        {requests.data?.requests.length === 0 && <NoRequests />}
         {requests.data && requests.data.requests.length > 0 && <RequestStrip requests={requests.data.requests} />}
       </section>
     </div>
+  );
+}
+
+/** What is missing before a request can come in. */
+function NoRequests() {
+  const words = useMessages().home;
+  const connections = useRead("connections_list", {});
+  const isNew = connections.data?.connections.length === 0;
+  return (
+    <EmptyState
+      title={words.noRequests}
+      help={isNew ? words.startSetupHelp : words.noRequestsHelp}
+      action={
+        isNew ? (
+          <Link to="/setup" className={buttonClass({ variant: "secondary" })}>
+            {words.startSetup}
+          </Link>
+        ) : (
+          <Link to="/settings/agents" className={buttonClass({ variant: "secondary" })}>
+            {words.connectAgent}
+          </Link>
+        )
+      }
+    />
   );
 }
 

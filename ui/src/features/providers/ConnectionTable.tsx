@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Connection, ConnectionList } from "@/bindings";
 import { Announcement, type Column, DataTable } from "@/components/DataTable";
-import { notify } from "@/components/notify";
+import { useReportError } from "@/components/notify";
 import { ConnectionBadge } from "@/components/StatusBadge";
 import { RelativeTime } from "@/components/Time";
 import { Switch } from "@/components/ui/switch";
@@ -25,6 +25,7 @@ export function ConnectionTable({ providerId, connections, filter, openId, testi
   const words = messages.connections;
   const navigate = useNavigate();
   const order = useOrder(providerId, connections);
+  const report = useReportError();
   const update = useChange("connection_update");
   const wanted = filter.trim().toLowerCase();
   const shown = order.connections.filter((connection) =>
@@ -34,7 +35,7 @@ export function ConnectionTable({ providerId, connections, filter, openId, testi
   );
 
   const setActive = (connection: Connection, isActive: boolean) =>
-    update.mutate({ id: connection.id, isActive }, { onError: (error) => notify.failed(error.message) });
+    update.mutate({ id: connection.id, isActive }, { onError: report });
 
   const columns: Column<Connection>[] = [
     {
@@ -148,6 +149,7 @@ export function ConnectionTable({ providerId, connections, filter, openId, testi
 function useOrder(provider: string, saved: readonly Connection[]) {
   const messages = useMessages();
   const client = useQueryClient();
+  const report = useReportError();
   const save = useChange("connections_order");
   const [announcement, setAnnouncement] = useState("");
 
@@ -163,7 +165,7 @@ function useOrder(provider: string, saved: readonly Connection[]) {
       { provider, connectionIds: connections.map(({ id }) => id) },
       {
         onError: (error) => {
-          notify.failed(error.message);
+          report(error);
           void client.invalidateQueries({ queryKey: key });
         },
       },

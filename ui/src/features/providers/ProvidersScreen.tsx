@@ -65,10 +65,10 @@ export function ProvidersScreen() {
     {
       id: "state",
       header: words.columns.state,
-      width: "minmax(150px, 2fr)",
+      width: "minmax(150px, 3fr)",
       cell: (row) => <StateSummary counts={row.counts} />,
     },
-    { id: "connections", header: words.columns.connections, width: "104px", align: "end", cell: (row) => row.total },
+    { id: "connections", header: words.columns.connections, width: "96px", align: "end", cell: (row) => row.total },
     {
       id: "prefix",
       header: words.columns.prefix,

@@ -1,11 +1,12 @@
 import type { ConnectionTestSelection } from "@/bindings";
-import { notify } from "@/components/notify";
+import { notify, useReportError } from "@/components/notify";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 
 /** “Test all”: says how many passed, and changes no state. */
 export function useConnectionsTest(selection: ConnectionTestSelection) {
   const words = useMessages().providers;
+  const report = useReportError();
   const test = useChange("connections_test");
   return {
     running: test.isPending,
@@ -16,7 +17,7 @@ export function useConnectionsTest(selection: ConnectionTestSelection) {
           const say = passed === results.length ? notify.done : notify.failed;
           say(words.tested(passed, results.length));
         },
-        onError: (error) => notify.failed(error.message),
+        onError: report,
       }),
   };
 }

@@ -16,6 +16,7 @@ import { usePreferences } from "@/host/preferences";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { baseUrl, dialects } from "@/lib/addresses";
+import { errorWords } from "@/lib/error-words";
 
 export function GeneralScreen() {
   const messages = useMessages();
@@ -141,7 +142,8 @@ function Gateway() {
   const refused = (path: string) => {
     const key = path.split(".")[1] ?? "";
     if (!update.error || !(key in (update.variables.gateway ?? {}))) return undefined;
-    return update.error.field(path) ?? update.error.message;
+    if (path === "gateway.port" && update.error.code === "conflict") return messages.settings.portInUse;
+    return update.error.field(path) ?? errorWords(update.error, messages).title;
   };
 
   return (

@@ -53,7 +53,7 @@ export function AgentStep({ providerId, connectionId, madeKey, onMadeKey, onDone
               )}
             </Field>
           </div>
-          <AgentKey made={madeKey} onMade={onMadeKey} />
+          <AgentKey made={madeKey} onMade={onMadeKey} makeFirst />
           <AgentSettings
             key={agent.id}
             agent={agent}

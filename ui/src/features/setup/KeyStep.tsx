@@ -17,7 +17,7 @@ export function KeyStep({ providerId, onBack, onDone }: KeyStepProps) {
   const catalog = useRead("catalog_providers", null);
   const provider = catalog.data?.providers.find((candidate) => candidate.id === providerId);
   const isCustom = providerId === CUSTOM;
-  const name = isCustom ? messages.classes.custom.name : (provider?.name ?? providerId);
+  const name = provider?.name ?? providerId;
   const help = isCustom ? words.customHelp : provider?.authType === "none" ? words.localHelp : words.help;
 
   return (
@@ -26,7 +26,7 @@ export function KeyStep({ providerId, onBack, onDone }: KeyStepProps) {
         <ChevronLeft aria-hidden />
         {messages.common.back}
       </Button>
-      <StepHeading key={name} title={words.title(name)} help={help} />
+      <StepHeading key={name} title={isCustom ? messages.nodes.title : words.title(name)} help={help} />
       <div className="max-w-[480px]">
         {isCustom && <CustomConnectionForm onDone={onDone} />}
         {!isCustom && catalog.isPending && <SkeletonRows rows={4} height={64} />}
