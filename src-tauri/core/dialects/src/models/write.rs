@@ -78,6 +78,8 @@ struct AnthropicModel<'a> {
     id: &'a str,
     display_name: &'a str,
     created_at: String,
+    /// Newer Anthropic SDKs insist on it.
+    lifecycle: &'static str,
     #[serde(flatten)]
     extras: Extras<'a>,
 }
@@ -134,6 +136,7 @@ fn anthropic(entry: &ModelEntry) -> AnthropicModel<'_> {
         id: &entry.id,
         display_name: name(entry),
         created_at: created.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string(),
+        lifecycle: "active",
         extras: extras(entry),
     }
 }
