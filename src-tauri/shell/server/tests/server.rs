@@ -1,5 +1,7 @@
 //! The server on real loopback sockets: start, two listeners, moving, draining, stopping, starting again.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "the helpers of a test fail by panicking")]
+
 use std::collections::BTreeMap;
 use std::net::TcpListener as StdListener;
 use std::path::Path;
