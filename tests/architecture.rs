@@ -31,8 +31,19 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
 
 /// Crates that open, spawn or wait: no business of the core.
 const NOT_IN_CORE: [&str; 13] = [
-    "tokio", "axum", "hyper", "reqwest", "sqlx", "tracing", "parking_lot", "arc-swap", "tauri", "keyring", "futures-util",
-    "tower", "getrandom",
+    "tokio",
+    "axum",
+    "hyper",
+    "reqwest",
+    "sqlx",
+    "tracing",
+    "parking_lot",
+    "arc-swap",
+    "tauri",
+    "keyring",
+    "futures-util",
+    "tower",
+    "getrandom",
 ];
 
 fn metadata() -> Metadata {
@@ -73,7 +84,8 @@ fn every_crate_imports_only_what_the_table_allows() {
 fn there_are_fifteen_packages_and_no_more() {
     let metadata = metadata();
     let members: BTreeSet<&str> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
-    let expected: BTreeSet<&str> = allowed().keys().copied().chain(["fake-upstream", "simulator", "acceptance"]).collect();
+    let expected: BTreeSet<&str> =
+        allowed().keys().copied().chain(["fake-upstream", "simulator", "acceptance"]).collect();
     assert_eq!(members, expected);
 }
 
@@ -133,7 +145,9 @@ fn contract_names_are_spelt_once() {
         if path.components().any(|part| part.as_os_str() == "tests") {
             continue;
         }
-        for name in ["\"x-omniroute-", "\"upstream_auth_failed\"", "\"all_targets_cooling_down\"", "\"OMNIROUTE_DATA_DIR\""] {
+        for name in
+            ["\"x-omniroute-", "\"upstream_auth_failed\"", "\"all_targets_cooling_down\"", "\"OMNIROUTE_DATA_DIR\""]
+        {
             assert!(!production.contains(name), "{} spells {name} again: use domain::wire", path.display());
         }
     }

@@ -1,0 +1,3 @@
+//! The agent surface: passthrough, names, keys, the edge, failures before and after the first byte.
+
+mod passthrough;
