@@ -1,5 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
+import type { GatewayState } from "@/host";
 import { fakeHost } from "@/test/fake-host";
 import { open } from "@/test/render";
 import { connection, world } from "@/test/world";
@@ -39,5 +40,25 @@ describe("the shell", () => {
     const { user, path } = open("/nowhere", fakeHost(world()));
     await user.click(await screen.findByRole("button", { name: "Go to Home" }));
     await waitFor(() => expect(path()).toBe("/home"));
+  });
+
+  it("says that the port is taken and starts on the next one", async () => {
+    let report: (state: GatewayState) => void = () => undefined;
+    const gateway = {
+      watch: (listener: (state: GatewayState) => void) => {
+        report = listener;
+        listener({ state: "port_taken", port: 20128, next: 20129 });
+        return () => undefined;
+      },
+      startOn: async (port: number) => {
+        const state: GatewayState = { state: "running", url: `http://127.0.0.1:${port}` };
+        report(state);
+        return state;
+      },
+    };
+    const { user } = open("/home", fakeHost(world(), { gateway }));
+    expect(await screen.findByRole("heading", { name: "Port 20128 is taken" })).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Use port 20129" }));
+    expect(await screen.findByRole("heading", { name: "Last requests" })).toBeVisible();
   });
 });

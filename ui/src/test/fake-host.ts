@@ -38,7 +38,14 @@ export function fakeHost(answers: Answers, window: Partial<WindowControls> = {})
         saved[key] = value;
       },
     },
-    window: { startAtLogin: null, tray: false, openDataFolder: null, openLink: async () => undefined, ...window },
+    window: {
+      gateway: null,
+      startAtLogin: null,
+      tray: false,
+      openDataFolder: null,
+      openLink: async () => undefined,
+      ...window,
+    },
     calls: (operation) => calls.filter((call) => call.operation === operation).map((call) => call.input as never),
     announce: (...topics) => {
       for (const listener of listeners) listener.changed({ topics, at: new Date().toISOString() });

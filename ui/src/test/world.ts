@@ -1,8 +1,8 @@
 /** Records as the gateway sends them, with what a test does not care about filled in. */
-import type { AppView, CatalogProvider, Connection, RequestRow, SettingField } from "@/bindings";
+import type { App, CatalogProvider, Connection, Model, RequestRow, SettingField } from "@/bindings";
 import type { Answers } from "./fake-host";
 
-export const app: AppView = {
+export const app: App = {
   name: "OmniRoute",
   version: "0.1.0",
   dataDir: "/home/ada/.local/share/app.omniroute.desktop",
@@ -27,6 +27,7 @@ export function provider(id: string, part: Partial<CatalogProvider> = {}): Catal
     keyUrl: null,
     keyHint: null,
     custom: false,
+    models: 1,
     ...part,
   };
 }
@@ -53,6 +54,7 @@ export function connection(id: string, part: Partial<Connection> = {}): Connecti
     hasCredential: true,
     credentialTail: "x7Qa",
     tokenExpiresAt: null,
+    scopes: null,
     testStatus: "active",
     rateLimitedUntil: null,
     backoffLevel: 0,
@@ -67,16 +69,7 @@ export function connection(id: string, part: Partial<Connection> = {}): Connecti
     lastUsedAt: null,
     maxConcurrent: null,
     rateLimitProtection: false,
-    rateLimitOverrides: {
-      rpm: null,
-      tpm: null,
-      tpd: null,
-      minTime: null,
-      maxConcurrent: null,
-      maxWaitMs: null,
-      executionMaxWaitMs: null,
-      modelConcurrency: {},
-    },
+    rateLimitOverrides: {},
     quotaWindowThresholds: {},
     excludedModels: [],
     proxyUrl: null,
@@ -85,6 +78,23 @@ export function connection(id: string, part: Partial<Connection> = {}): Connecti
     createdAt: "2026-01-01T00:00:00.000Z",
     updatedAt: "2026-01-01T00:00:00.000Z",
     ...part,
+  };
+}
+
+export function model(provider: string, id: string): Model {
+  return {
+    provider,
+    providerName: provider,
+    id,
+    name: id,
+    qualified: `${provider}/${id}`,
+    dialect: "chat",
+    context: null,
+    maxOutput: null,
+    supports: { tools: null, vision: null, reasoning: null, structuredOutput: null, audio: null },
+    efforts: [],
+    price: null,
+    enabled: true,
   };
 }
 
@@ -132,10 +142,13 @@ export const portField: SettingField = {
   unit: null,
   min: 1024,
   max: 65535,
+  choices: [],
   default: 20128,
   env: "OMNIROUTE_PORT",
   value: 20128,
   source: "default",
+  environment: null,
+  help: "",
 };
 
 type World = {
@@ -170,7 +183,7 @@ export function world(part: Partial<World> = {}): Answers {
     connection_get: ({ id }) => ({
       connection: find(id),
       lockouts: [],
-      breaker: { state: "CLOSED", failureCount: 0, retryAfterMs: null },
+      breaker: { state: "CLOSED", failureCount: 0, retryAfterMs: 0 },
       inFlight: 0,
     }),
     connection_models: () => ({
@@ -179,7 +192,7 @@ export function world(part: Partial<World> = {}): Answers {
       ],
       fetchedAt: null,
     }),
-    connection_validate: () => ({ ok: true, status: 200, error: null }),
+    connection_validate: () => ({ ok: true, status: 200, latencyMs: 300, error: null }),
     connection_create: (input) => {
       const made = connection(`c${state.connections.length + 1}`, { provider: input.provider, name: input.name });
       state.connections = [...state.connections, made];
@@ -211,7 +224,7 @@ export function world(part: Partial<World> = {}): Answers {
     },
     models_list: () => ({ models: [] }),
     requests_list: ({ since, limit }) => ({
-      requests: state.requests.filter((r) => !since || r.timestamp >= since).slice(0, limit),
+      requests: state.requests.filter((r) => !since || r.timestamp >= since).slice(0, limit ?? undefined),
       nextCursor: null,
     }),
     settings_fields: () => ({ fields: [portField] }),

@@ -2,21 +2,11 @@ import { screen } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
 import { fakeHost } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
-import { world } from "@/test/world";
+import { model, world } from "@/test/world";
 
 const answers = () => ({
   ...world({ keys: [{ name: "Local agents", tail: "k3Vw" }] }),
-  models_list: () => ({
-    models: ["anthropic/claude-sonnet-4-6", "openai/gpt-5.5"].map((id) => ({
-      id,
-      provider: "",
-      model: id,
-      name: id,
-      context: null,
-      maxOutput: null,
-      enabled: true,
-    })),
-  }),
+  models_list: () => ({ models: [model("anthropic", "claude-sonnet-4-6"), model("openai", "gpt-5.5")] }),
 });
 
 it("shows the exact settings of the chosen agent and shell", async () => {

@@ -22,6 +22,7 @@ describe("adding a connection", () => {
       connection_validate: () => ({
         ok: false,
         status: 401,
+        latencyMs: 210,
         error: { code: "unauthorized", message: "invalid x-api-key" },
       }),
     });
@@ -63,7 +64,7 @@ describe("adding a connection", () => {
 describe("a connection's panel", () => {
   const cooling = connection("c1", {
     name: "Work",
-    testStatus: "unavailable",
+    testStatus: "error",
     rateLimitedUntil: new Date(Date.now() + 162_000).toISOString(),
     lastError: "429 rate limit",
   });

@@ -22,7 +22,7 @@ describe("Providers", () => {
   it("counts the connections of each provider by state", async () => {
     const connections = [
       connection("c1"),
-      connection("c2", { testStatus: "banned" }),
+      connection("c2", { hasCredential: false }),
       connection("c3", { provider: "ollama", authType: "none", hasCredential: false, isActive: false }),
     ];
     open("/providers", fakeHost(world({ connections })), { preferences: { language: "it" } });

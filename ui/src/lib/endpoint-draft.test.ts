@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { emptyDraft, isComplete, prefixOf, toNode } from "./node-draft";
+import { emptyDraft, isComplete, prefixOf, toNode } from "./endpoint-draft";
 
 it("the prefix follows the name until it is chosen", () => {
   expect(prefixOf({ ...emptyDraft, name: "Città Lab, GPU #2" })).toBe("citta-lab-gpu-2");
