@@ -65,6 +65,12 @@ export const en = {
     notFoundHelp: "The link may be old, or what it pointed at was deleted.",
     goHome: "Go to Home",
     skipToContent: "Skip to content",
+    portTaken: (port: number) => `Port ${port} is taken`,
+    portTakenHelp:
+      "Another program listens there, perhaps a second OmniRoute. Close it and try again, or let the gateway use another port; your agents then need the new address.",
+    switchPort: (port: number) => `Use port ${port}`,
+    retryPort: (port: number) => `Try ${port} again`,
+    failed: "The gateway could not start",
   },
 
   palette: {

@@ -45,7 +45,7 @@ function AgentDetail({ agent, url }: { agent: Agent; url: string }) {
   const messages = useMessages();
   const words = messages.agents;
   const models = useRead("models_list", {});
-  const names = models.data?.models.filter((model) => model.enabled).map((model) => model.id) ?? [];
+  const names = models.data?.models.filter((model) => model.enabled).map((model) => model.qualified) ?? [];
   const [chosen, setChosen] = useState<string | null>(null);
   const [key, setKey] = useState<string | null>(null);
   const context = { url, key: key ?? words.keyPlaceholder, model: chosen ?? names[0] ?? "" };

@@ -11,6 +11,7 @@ import { Switch } from "@/components/ui/switch";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { useDraft } from "@/lib/hooks";
+import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
 
 type Props = { connection: Connection; provider: CatalogProvider | undefined };
 
@@ -21,7 +22,6 @@ export function ConnectionSettings({ connection, provider }: Props) {
   const models = useRead("connection_models", { id: connection.id });
   const save = (change: ConnectionChange) => update.mutate({ id: connection.id, ...change });
   const refused = (field: string) => update.error?.field(field);
-  const specific = connection.providerSpecificData;
   const nameError = update.error?.code === "conflict" ? words.duplicateName : refused("name");
   const placed = nameError !== undefined || (update.error?.details.length ?? 0) > 0;
 
@@ -81,14 +81,14 @@ export function ConnectionSettings({ connection, provider }: Props) {
           <TextField
             label={words.baseUrl}
             help={words.baseUrlHelp}
-            value={specific.baseUrl ?? ""}
+            value={baseUrlOf(connection)}
             placeholder={provider?.baseUrl}
             mono
             error={refused("providerSpecificData.baseUrl") ?? refused("baseUrl")}
             onSave={(baseUrl) => save({ providerSpecificData: { baseUrl: baseUrl || null } })}
           />
           <PrivateNetworkSwitch
-            checked={specific.allowPrivateNetwork ?? false}
+            checked={allowsPrivateNetwork(connection)}
             onChange={(allowPrivateNetwork) => save({ providerSpecificData: { allowPrivateNetwork } })}
           />
         </Group>
