@@ -80,6 +80,8 @@ struct AnthropicModel<'a> {
     created_at: String,
     /// Newer Anthropic SDKs insist on it.
     lifecycle: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
     #[serde(flatten)]
     extras: Extras<'a>,
 }
@@ -111,7 +113,9 @@ struct Extras<'a> {
     max_input_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
-    capabilities: Capabilities,
+    /// Left out of the Anthropic shape, whose own field of that name means something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capabilities: Option<Capabilities>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pricing: Option<ModelPrice>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +141,8 @@ fn anthropic(entry: &ModelEntry) -> AnthropicModel<'_> {
         display_name: name(entry),
         created_at: created.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string(),
         lifecycle: "active",
-        extras: extras(entry),
+        max_tokens: entry.max_output,
+        extras: Extras { capabilities: None, ..extras(entry) },
     }
 }
 
@@ -160,7 +165,7 @@ fn extras(entry: &ModelEntry) -> Extras<'_> {
         context_window: context,
         max_input_tokens: context,
         max_output_tokens: entry.max_output,
-        capabilities: entry.capabilities,
+        capabilities: Some(entry.capabilities),
         pricing: entry.price,
         parent: entry.parent.as_deref(),
     }
