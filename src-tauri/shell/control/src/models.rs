@@ -48,8 +48,8 @@ fn of_catalogue(provider: &Provider, model: &Model, enabled: bool) -> view::Mode
         },
         efforts: model.efforts.iter().map(ToString::to_string).collect(),
         price: model.price.as_ref().map(|price| ModelPrice {
-            input: Some(price.input),
-            output: Some(price.output),
+            input: price.input,
+            output: price.output,
             cache_read: price.cache_read,
             cache_write: price.cache_write,
         }),

@@ -130,7 +130,9 @@ fn check_prefix(control: &Control, prefix: &str) -> Result<String, ControlError>
         return Err(ControlError::invalid("prefix", message));
     }
     match control.catalog().by_name(prefix) {
-        Some(taken) if taken.custom => Err(ControlError::conflict(format!("the prefix {prefix} is taken by {}", taken.name))),
+        Some(taken) if taken.custom => {
+            Err(ControlError::conflict(format!("the prefix {prefix} is taken by {}", taken.name)))
+        }
         Some(taken) => {
             let message = format!("{prefix} already means {}: choose another", taken.name);
             Err(ControlError::invalid("prefix", message))
@@ -173,7 +175,8 @@ fn default_class(url: &Url) -> ProviderClass {
         Some(Host::Ipv4(ip)) => ip.is_loopback() || ip.is_private(),
         Some(Host::Ipv6(ip)) => {
             let ip = IpAddr::V6(ip).to_canonical();
-            ip.is_loopback() || matches!(ip, IpAddr::V6(ip) if ip.is_unique_local())
+            ip.is_loopback()
+                || matches!(ip, IpAddr::V6(ip) if ip.is_unique_local())
                 || matches!(ip, IpAddr::V4(ip) if ip.is_private())
         }
         None => false,

@@ -16,8 +16,7 @@ const PAGE: u32 = 100;
 pub async fn requests_list(control: &Control, filter: RequestFilter) -> Result<Requests, ControlError> {
     let limit = check::within("limit", filter.limit.unwrap_or(PAGE), 1, store::MAX_PAGE)?;
     let unknown = || ControlError::invalid("cursor", "is not one that this list gave out");
-    let cursor: Option<Cursor> =
-        filter.cursor.as_deref().map(str::parse).transpose().map_err(|_| unknown())?;
+    let cursor: Option<Cursor> = filter.cursor.as_deref().map(str::parse).transpose().map_err(|_| unknown())?;
     let wanted = store::RequestFilter {
         status: filter.status,
         outcome: filter.outcome.map(Into::into),

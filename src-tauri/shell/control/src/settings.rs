@@ -62,7 +62,10 @@ fn field(view: FieldView) -> SettingField {
     let field = view.field;
     SettingField {
         path: field.path,
-        kind: serde_json::to_value(field.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default(),
+        kind: serde_json::to_value(field.kind)
+            .ok()
+            .and_then(|kind| kind.as_str().map(str::to_owned))
+            .unwrap_or_default(),
         unit: field.unit.map(str::to_owned),
         min: field.min.as_ref().and_then(Value::as_f64),
         max: field.max.as_ref().and_then(Value::as_f64),

@@ -176,12 +176,7 @@ const fn change(
     Operation { name, method, path, kind: Kind::Change, topics, open: false, status: 200, summary }
 }
 
-const fn create(
-    name: &'static str,
-    path: &'static str,
-    topics: &'static [Topic],
-    summary: &'static str,
-) -> Operation {
+const fn create(name: &'static str, path: &'static str, topics: &'static [Topic], summary: &'static str) -> Operation {
     Operation { status: 201, ..change(name, Method::Post, path, topics, summary) }
 }
 

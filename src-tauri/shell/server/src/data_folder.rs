@@ -21,7 +21,9 @@ fn platform_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     } else if cfg!(target_os = "macos") {
         home().map(|home| home.join("Library/Application Support"))
     } else {
-        variable("XDG_DATA_HOME").filter(|path| path.is_absolute()).or_else(|| home().map(|home| home.join(".local/share")))
+        variable("XDG_DATA_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| home().map(|home| home.join(".local/share")))
     }
 }
 

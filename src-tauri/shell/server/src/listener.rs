@@ -182,7 +182,10 @@ pub(crate) async fn keep(
     }
 }
 
-fn answer(to: oneshot::Sender<Result<oneshot::Sender<()>, MoveRefused>>, result: Result<oneshot::Sender<()>, MoveRefused>) {
+fn answer(
+    to: oneshot::Sender<Result<oneshot::Sender<()>, MoveRefused>>,
+    result: Result<oneshot::Sender<()>, MoveRefused>,
+) {
     // Whoever asked may have gone; then nobody gives the word either, and nothing moves.
     let _ = to.send(result);
 }

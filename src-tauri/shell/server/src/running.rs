@@ -102,8 +102,7 @@ pub async fn run(config: Config, clock: Arc<dyn Clock>) -> Result<Running, Start
     announce(&bound);
     let place = Place { port: bound.port, ..place };
     let door = server.open(bound.listeners);
-    let listener =
-        tasks.tracker.spawn(listener::keep(server, door, place, moves, tasks.stopping.clone(), announce));
+    let listener = tasks.tracker.spawn(listener::keep(server, door, place, moves, tasks.stopping.clone(), announce));
     tasks.tracker.spawn(housekeeping::retain(gateway.clone()));
     tasks.tracker.spawn(housekeeping::follow_settings(gateway, transport));
     Ok(Running { control, data_dir: config.data_dir, addresses, tasks, listener })
@@ -201,9 +200,10 @@ async fn open_store(config: &Config, clock: &Arc<dyn Clock>, tasks: &Tasks) -> R
 }
 
 async fn load_settings(config: &Config, store: &Store) -> Result<Layered, StartError> {
-    let file = config.config_file.as_deref().map(|path| {
-        config_file::read(path).map_err(|source| StartError::ConfigFile { path: path.to_owned(), source })
-    });
+    let file = config
+        .config_file
+        .as_deref()
+        .map(|path| config_file::read(path).map_err(|source| StartError::ConfigFile { path: path.to_owned(), source }));
     let file = file.transpose()?;
     let stored = store.list_values(gateway::SETTINGS).await.map_err(StartError::Store)?;
     let (layered, warnings) = Layered::new(&config.environment, file.as_ref(), stored);
@@ -215,10 +215,8 @@ async fn load_settings(config: &Config, store: &Store) -> Result<Layered, StartE
 
 fn open_token(config: &Config) -> Result<TokenKeeper, StartError> {
     let environment = config.environment.get(wire::env::MANAGEMENT_TOKEN).map(String::as_str);
-    TokenKeeper::open(&config.data_dir, environment).map_err(|error| StartError::FolderNotWritable {
-        path: config.data_dir.clone(),
-        source: Box::new(error),
-    })
+    TokenKeeper::open(&config.data_dir, environment)
+        .map_err(|error| StartError::FolderNotWritable { path: config.data_dir.clone(), source: Box::new(error) })
 }
 
 fn place(config: &Config, settings: &Settings) -> Place {

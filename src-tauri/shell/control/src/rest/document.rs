@@ -34,7 +34,8 @@ impl Shape {
         Shape { query: Vec::new(), body: None, reply, schemas }
     }
 
-    pub(super) fn query<Q: IntoParams>(mut self) -> Self {
+    pub(super) fn query<Q: IntoParams + ToSchema>(mut self) -> Self {
+        Q::schemas(&mut self.schemas);
         self.query = Q::into_params(|| Some(ParameterIn::Query));
         self
     }

@@ -51,9 +51,8 @@ impl<T: DeserializeOwned> FromRequest<Control> for Body<T> {
 
     async fn from_request(request: Request, _control: &Control) -> Result<Self, Refusal> {
         let is_json = has_json_type(request.headers());
-        let body = axum::body::to_bytes(request.into_body(), BODY_LIMIT)
-            .await
-            .map_err(|_| Refusal::too_large(BODY_LIMIT))?;
+        let body =
+            axum::body::to_bytes(request.into_body(), BODY_LIMIT).await.map_err(|_| Refusal::too_large(BODY_LIMIT))?;
         if body.is_empty() {
             return parse(&Bytes::from_static(b"{}")).map(Body);
         }
@@ -66,10 +65,7 @@ impl<T: DeserializeOwned> FromRequest<Control> for Body<T> {
 
 fn has_json_type(headers: &HeaderMap) -> bool {
     let essence = |value: &HeaderValue| value.to_str().ok().and_then(|text| text.split(';').next().map(str::to_owned));
-    headers
-        .get(CONTENT_TYPE)
-        .and_then(essence)
-        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    headers.get(CONTENT_TYPE).and_then(essence).is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {

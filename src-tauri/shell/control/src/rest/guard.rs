@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 
 use gateway::edge::Peer;
 
-use crate::topics::{self, operations};
 use crate::Control;
+use crate::topics::{self, operations};
 
 use super::refusal::Refusal;
 

@@ -87,7 +87,10 @@ pub fn router(control: Control) -> Router {
     let document = api.document.finish(control.version());
     api.router
         .route("/api/events", get(events::events))
-        .route("/api/openapi.json", get(move || std::future::ready(([(CONTENT_TYPE, "application/json")], document.clone()))))
+        .route(
+            "/api/openapi.json",
+            get(move || std::future::ready(([(CONTENT_TYPE, "application/json")], document.clone()))),
+        )
         .method_not_allowed_fallback(|| async { Refusal::method_not_allowed() })
         .fallback(|| async { Refusal::unknown_endpoint() })
         .layer(from_fn_with_state(control.clone(), guard::management))

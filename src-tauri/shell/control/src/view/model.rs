@@ -51,10 +51,14 @@ pub struct ModelSupports {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelPrice {
-    pub input: Option<f64>,
-    pub output: Option<f64>,
-    pub cache_read: Option<f64>,
-    pub cache_write: Option<f64>,
+    #[specta(type = u32)]
+    pub input: f64,
+    #[specta(type = u32)]
+    pub output: f64,
+    #[specta(type = u32)]
+    pub cache_read: f64,
+    #[specta(type = u32)]
+    pub cache_write: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]
