@@ -38,7 +38,7 @@ async fn reserve_listener(control: &Control, patch: &Value) -> Result<Option<one
         let mut candidate = layered.clone();
         candidate.patch(patch).map(|_| candidate.effective().gateway.clone())
     });
-    let after = after.map_err(|errors| gateway::Error::Settings(errors))?;
+    let after = after.map_err(gateway::Error::Settings)?;
     if (before.port, &before.bind_address) == (after.port, &after.bind_address) {
         return Ok(None);
     }

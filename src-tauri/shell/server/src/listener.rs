@@ -95,7 +95,7 @@ impl Server {
         let connection = http1::Builder::new()
             .timer(ClockTimer::new(Arc::clone(&self.clock)))
             .header_read_timeout(HEADER_TIMEOUT)
-            .max_buf_size(HEADER_LIMIT)
+            .max_header_size(HEADER_LIMIT)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         let mut finishing = false;

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use catalog::Catalog;
 use control::{Control, TokenKeeper};
 use domain::{Clock, Millis, wire};
@@ -60,18 +59,36 @@ struct Tasks {
     store_ends: CancellationToken,
 }
 
-/// Starts a gateway and returns once it listens.
+/// Starts a gateway and returns once it listens. When that fails, nothing of it is left: the data folder is free again.
 pub async fn run(config: Config, clock: Arc<dyn Clock>) -> Result<Running, StartError> {
     let tasks = Tasks::new();
     let store = open_store(&config, &clock, &tasks).await?;
+    match assemble(config, clock, &tasks, store.clone()).await {
+        Ok(parts) => Ok(Running::new(parts, tasks)),
+        Err(error) => {
+            tasks.abandon(store).await;
+            Err(error)
+        }
+    }
+}
+
+/// What [`assemble`] makes; [`Running`] without the means to end it.
+struct Assembled {
+    control: Control,
+    data_dir: PathBuf,
+    addresses: OwnAddresses,
+    listener: JoinHandle<Door>,
+}
+
+async fn assemble(config: Config, clock: Arc<dyn Clock>, tasks: &Tasks, store: Store) -> Result<Assembled, StartError> {
     let settings = load_settings(&config, &store).await?;
     let place = place(&config, settings.effective());
     let bound = place.bind().map_err(|error| not_bound(&place, error))?;
     let token = open_token(&config)?;
-
-    let addresses = OwnAddresses::new(ArcSwap::default());
+    let network = &settings.effective().network;
+    let addresses = OwnAddresses::default();
     let transport = Arc::new(HttpTransport::new(upstream::Options {
-        connect_timeout: settings.effective().network.connect_timeout,
+        connect_timeout: network.connect_timeout,
         own_addresses: Arc::clone(&addresses),
     }));
     let most_connections = settings.effective().gateway.max_connections;
@@ -88,7 +105,6 @@ pub async fn run(config: Config, clock: Arc<dyn Clock>) -> Result<Running, Start
     })
     .await
     .map_err(StartError::Gateway)?;
-
     let (mover, moves) = mpsc::channel(1);
     let control = Control::new(gateway.clone(), token, mover);
     let server = Server {
@@ -105,10 +121,15 @@ pub async fn run(config: Config, clock: Arc<dyn Clock>) -> Result<Running, Start
     let listener = tasks.tracker.spawn(listener::keep(server, door, place, moves, tasks.stopping.clone(), announce));
     tasks.tracker.spawn(housekeeping::retain(gateway.clone()));
     tasks.tracker.spawn(housekeeping::follow_settings(gateway, transport));
-    Ok(Running { control, data_dir: config.data_dir, addresses, tasks, listener })
+    Ok(Assembled { control, data_dir: config.data_dir, addresses, listener })
 }
 
 impl Running {
+    fn new(parts: Assembled, tasks: Tasks) -> Self {
+        let Assembled { control, data_dir, addresses, listener } = parts;
+        Running { control, data_dir, addresses, tasks, listener }
+    }
+
     /// Where agents are pointed at: `http://127.0.0.1:20128`.
     pub fn url(&self) -> String {
         self.gateway().address().map(url).unwrap_or_default()
@@ -149,9 +170,7 @@ impl Running {
         let file = gateway_file::path(&self.data_dir);
         let removed = GatewayFile::remove(&self.data_dir);
         let closed = gateway.store().close().await;
-        self.tasks.store_ends.cancel();
-        self.tasks.writer.close();
-        self.tasks.writer.wait().await;
+        self.tasks.end_store().await;
         closed?;
         removed.map_err(|source| ShutdownError::GatewayFile { path: file, source })
     }
@@ -166,6 +185,23 @@ impl Tasks {
             cut: CancellationToken::new(),
             store_ends: CancellationToken::new(),
         }
+    }
+
+    /// Ends what a failed start has begun.
+    async fn abandon(&self, store: Store) {
+        self.stopping.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+        if let Err(error) = store.close().await {
+            tracing::debug!(%error, "the store did not close cleanly");
+        }
+        self.end_store().await;
+    }
+
+    async fn end_store(&self) {
+        self.store_ends.cancel();
+        self.writer.close();
+        self.writer.wait().await;
     }
 }
 

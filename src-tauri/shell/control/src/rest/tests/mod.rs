@@ -40,7 +40,7 @@ struct World {
     router: Router,
     clock: Arc<TestClock>,
     transport: Arc<Scripted>,
-    moves: Mutex<mpsc::Receiver<ListenerMove>>,
+    moves: tokio::sync::Mutex<mpsc::Receiver<ListenerMove>>,
     dir: tempfile::TempDir,
 }
 
@@ -79,7 +79,7 @@ impl World {
         let token = TokenKeeper::open(dir.path(), Some(TOKEN)).expect("a token");
         let control = Control::new(gateway, token, mover);
         let router = super::router(control.clone());
-        World { control, router, clock, transport, moves: Mutex::new(moves), dir }
+        World { control, router, clock, transport, moves: tokio::sync::Mutex::new(moves), dir }
     }
 
     /// A request of the token's owner.

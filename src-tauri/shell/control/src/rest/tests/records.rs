@@ -213,7 +213,7 @@ async fn settings_change_at_once_and_say_where_they_come_from() {
 async fn the_listener_moves_only_when_its_new_place_is_reserved() {
     use crate::MoveRefused;
     let world = World::new().await;
-    let mut moves = world.moves.lock();
+    let mut moves = world.moves.lock().await;
     let patch = || Some(json!({"gateway": {"port": 3_000}}));
 
     let (refused, ()) = tokio::join!(world.call("PATCH", "/api/settings", patch()), async {

@@ -1,0 +1,113 @@
+/** The last requests, one line each: who asked for what, who answered, how it went. */
+import type { RequestRow } from "@/bindings";
+import { useFormat, useMessages } from "@/i18n";
+import type { State } from "@/lib/connection-state";
+import { type Column, DataTable } from "./DataTable";
+import { StatusBadge } from "./StatusBadge";
+import { RelativeTime } from "./Time";
+
+const outcomeState: Record<RequestRow["outcome"], State> = {
+  success: "ready",
+  failure: "blocked",
+  aborted: "terminal",
+};
+
+type RequestStripProps = { requests: readonly RequestRow[]; onOpen?(request: RequestRow): void };
+
+export function RequestStrip({ requests, onOpen }: RequestStripProps) {
+  const messages = useMessages();
+  const format = useFormat();
+  const words = messages.home;
+
+  const columns: Column<RequestRow>[] = [
+    {
+      id: "time",
+      header: words.columns.time,
+      width: "104px",
+      cell: (row) => <RelativeTime at={row.timestamp} className="text-ink-soft" />,
+    },
+    {
+      id: "agent",
+      header: words.columns.agent,
+      width: "minmax(88px, 0.8fr)",
+      cell: (row) => <span title={row.keyName ?? undefined}>{row.agent ?? row.keyName ?? "–"}</span>,
+    },
+    {
+      id: "model",
+      header: words.columns.model,
+      width: "minmax(140px, 1.6fr)",
+      cell: (row) => (
+        <span className="font-mono" title={row.requestedModel}>
+          {row.requestedModel}
+        </span>
+      ),
+    },
+    {
+      id: "via",
+      header: words.columns.via,
+      width: "minmax(110px, 1.2fr)",
+      roomy: true,
+      cell: (row) => (
+        <span className="text-ink-soft" title={[row.provider, row.model].filter(Boolean).join("/")}>
+          {row.connectionName ?? row.provider ?? "–"}
+        </span>
+      ),
+    },
+    {
+      id: "result",
+      header: words.columns.result,
+      width: "minmax(120px, 1fr)",
+      cell: (row) => (
+        <StatusBadge
+          state={outcomeState[row.outcome]}
+          word={
+            row.outcome === "failure" ? `${messages.outcomes.failure} · ${row.status}` : messages.outcomes[row.outcome]
+          }
+          title={[`HTTP ${row.status}`, row.errorCode, row.errorSummary].filter(Boolean).join("\n")}
+        />
+      ),
+    },
+    {
+      id: "took",
+      header: words.columns.took,
+      width: "72px",
+      align: "end",
+      cell: (row) => (
+        <span title={row.ttftMs === null ? undefined : words.firstToken(format.duration(row.ttftMs))}>
+          {format.duration(row.durationMs)}
+        </span>
+      ),
+    },
+    {
+      id: "tokens",
+      header: words.columns.tokens,
+      width: "112px",
+      align: "end",
+      roomy: true,
+      cell: (row) => <Tokens row={row} />,
+    },
+  ];
+
+  return (
+    <DataTable
+      label={words.lastRequests}
+      rows={requests}
+      columns={columns}
+      rowKey={(row) => row.id}
+      {...(onOpen && { onOpen })}
+    />
+  );
+}
+
+function Tokens({ row }: { row: RequestRow }) {
+  const format = useFormat();
+  const words = useMessages().home;
+  if (row.tokensInput === null && row.tokensOutput === null) return <span className="text-ink-faint">–</span>;
+  const input = format.compact(row.tokensInput ?? 0);
+  const output = format.compact(row.tokensOutput ?? 0);
+  return (
+    <span className="text-ink-soft" title={words.tokensInOut(input, output)}>
+      {input} → {output}
+    </span>
+  );
+}

@@ -1,0 +1,59 @@
+import { X } from "lucide-react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { useMessages } from "@/i18n";
+import { IconButton } from "./ui/button";
+
+type SidePanelProps = {
+  title: ReactNode;
+  subtitle?: ReactNode;
+  /** Kept in view under the scrolled content. */
+  footer?: ReactNode;
+  onClose(): void;
+  children: ReactNode;
+};
+
+/**
+ * Details beside the list they belong to, which stays visible and usable. Whoever opens one gives it a URL of its own.
+ * Takes the focus when it opens and gives it back when it closes; Escape closes.
+ */
+export function SidePanel({ title, subtitle, footer, onClose, children }: SidePanelProps) {
+  const messages = useMessages();
+  const titleId = useId();
+  const panel = useRef<HTMLElement>(null);
+
+  useEffect(() => {
+    const before = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+    const first = panel.current?.querySelector<HTMLElement>("[data-autofocus]") ?? panel.current;
+    first?.focus({ preventScroll: true });
+    return () => before?.focus({ preventScroll: true });
+  }, []);
+
+  return (
+    <aside
+      ref={panel}
+      tabIndex={-1}
+      aria-labelledby={titleId}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && !event.defaultPrevented) {
+          event.stopPropagation();
+          onClose();
+        }
+      }}
+      className="fixed inset-y-0 right-0 z-20 flex w-[480px] max-w-[calc(100vw-56px)] animate-slide-in flex-col bg-raised shadow-panel outline-none"
+    >
+      <header className="flex items-start gap-3 border-b px-5 py-3.5">
+        <div className="min-w-0 flex-1">
+          <h2 id={titleId} className="break-words font-semibold text-md">
+            {title}
+          </h2>
+          {subtitle && <div className="mt-0.5 text-ink-soft">{subtitle}</div>}
+        </div>
+        <IconButton label={messages.common.close} onClick={onClose} className="-mr-1.5">
+          <X aria-hidden />
+        </IconButton>
+      </header>
+      <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4">{children}</div>
+      {footer && <footer className="flex items-center gap-2 border-t px-5 py-3">{footer}</footer>}
+    </aside>
+  );
+}

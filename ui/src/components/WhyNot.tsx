@@ -1,0 +1,43 @@
+import type { ReactNode } from "react";
+import { useFormat, useMessages } from "@/i18n";
+import { Countdown } from "./Time";
+
+type WhyNotProps = {
+  /** Name of what said no, in words. */
+  mechanism: string;
+  reason: string;
+  until: string | null;
+  /** What would bring it back. */
+  action?: ReactNode;
+};
+
+/** Why something is left out: mechanism, reason, until when, and the action that helps. */
+export function WhyNot({ mechanism, reason, until, action }: WhyNotProps) {
+  const messages = useMessages();
+  const format = useFormat();
+  const words = messages.whyNot;
+  return (
+    <section aria-label={words.title} className="rounded-md bg-sunken px-3 py-2.5">
+      <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
+        <dt className="text-ink-faint">{words.mechanism}</dt>
+        <dd className="min-w-0 break-words">{mechanism}</dd>
+        <dt className="text-ink-faint">{words.reason}</dt>
+        <dd className="min-w-0 select-text break-words">{reason}</dd>
+        <dt className="text-ink-faint">{words.until}</dt>
+        <dd>
+          {until ? (
+            <>
+              {format.clockSeconds(Date.parse(until))}{" "}
+              <span className="text-ink-faint">
+                (<Countdown until={until} />)
+              </span>
+            </>
+          ) : (
+            words.noEnd
+          )}
+        </dd>
+      </dl>
+      {action && <div className="mt-2.5 flex gap-2">{action}</div>}
+    </section>
+  );
+}

@@ -1,0 +1,33 @@
+import { ChevronDown } from "lucide-react";
+import type { ComponentProps } from "react";
+import { cn } from "@/lib/cn";
+import { controlClass } from "./input";
+
+export type Option<T extends string> = { readonly value: T; readonly label: string };
+
+type SelectProps<T extends string> = Omit<ComponentProps<"select">, "onChange" | "value"> & {
+  value: T;
+  options: readonly Option<T>[];
+  onChange(value: NoInfer<T>): void;
+};
+
+/** The system's own list: it knows every keyboard habit and never falls off the window. */
+export function Select<T extends string>({ value, options, onChange, className, ...rest }: SelectProps<T>) {
+  return (
+    <span className={cn("relative inline-flex w-full", className)}>
+      <select
+        value={value}
+        onChange={(event) => onChange(event.target.value as T)}
+        className={cn(controlClass, "w-full appearance-none truncate pr-8")}
+        {...rest}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+      <ChevronDown aria-hidden className="pointer-events-none absolute top-2 right-2.5 size-4 text-ink-faint" />
+    </span>
+  );
+}

@@ -1,0 +1,263 @@
+import { type ReactNode, useId, useState } from "react";
+import type { CatalogProvider, Connection, ConnectionChange } from "@/bindings";
+import { PrivateNetworkSwitch } from "@/components/ConnectionForm";
+import { Field, SecretInput } from "@/components/Field";
+import { ModelPicker } from "@/components/ModelPicker";
+import { notify } from "@/components/notify";
+import { ErrorLine } from "@/components/States";
+import { Button } from "@/components/ui/button";
+import { Input, TextArea } from "@/components/ui/input";
+import { Switch } from "@/components/ui/switch";
+import { useChange, useRead } from "@/host/queries";
+import { useMessages } from "@/i18n";
+import { useDraft } from "@/lib/hooks";
+
+type Props = { connection: Connection; provider: CatalogProvider | undefined };
+
+export function ConnectionSettings({ connection, provider }: Props) {
+  const messages = useMessages();
+  const words = messages.connections;
+  const update = useChange("connection_update");
+  const models = useRead("connection_models", { id: connection.id });
+  const save = (change: ConnectionChange) => update.mutate({ id: connection.id, ...change });
+  const refused = (field: string) => update.error?.field(field);
+  const specific = connection.providerSpecificData;
+  const nameError = update.error?.code === "conflict" ? words.duplicateName : refused("name");
+  const placed = nameError !== undefined || (update.error?.details.length ?? 0) > 0;
+
+  return (
+    <div className="flex flex-col gap-6">
+      {update.error && !placed && <ErrorLine error={update.error} />}
+      <Group title={words.general}>
+        <SwitchRow
+          label={words.active}
+          help={words.activeHelp}
+          checked={connection.isActive}
+          onChange={(isActive) => save({ isActive })}
+        />
+        <TextField
+          label={words.name}
+          value={connection.name}
+          error={nameError}
+          onSave={(name) => name && save({ name })}
+        />
+      </Group>
+      {connection.authType !== "none" && <Credential connection={connection} provider={provider} />}
+      <Group title={words.models}>
+        <Field label={words.defaultModel} help={words.defaultModelHelp} error={refused("defaultModel")}>
+          {(control) => (
+            <ModelPicker
+              control={control}
+              value={connection.defaultModel ?? ""}
+              models={models.data?.models.map((model) => model.id) ?? []}
+              none={words.anyModel}
+              onChange={(model) => save({ defaultModel: model || null })}
+            />
+          )}
+        </Field>
+        <TextField
+          label={words.excludedModels}
+          help={words.excludedModelsHelp}
+          value={connection.excludedModels.join("\n")}
+          multiline
+          mono
+          error={refused("excludedModels")}
+          onSave={(text) => save({ excludedModels: lines(text) })}
+        />
+      </Group>
+      <Group title={words.limits}>
+        <TextField
+          label={words.maxConcurrent}
+          help={words.maxConcurrentHelp}
+          unit={words.maxConcurrentUnit}
+          numeric
+          value={connection.maxConcurrent === null ? "" : String(connection.maxConcurrent)}
+          error={refused("maxConcurrent")}
+          onSave={(text) => save({ maxConcurrent: text === "" ? null : Number(text) })}
+        />
+      </Group>
+      {!provider?.custom && (
+        <Group title={words.address}>
+          <TextField
+            label={words.baseUrl}
+            help={words.baseUrlHelp}
+            value={specific.baseUrl ?? ""}
+            placeholder={provider?.baseUrl}
+            mono
+            error={refused("providerSpecificData.baseUrl") ?? refused("baseUrl")}
+            onSave={(baseUrl) => save({ providerSpecificData: { baseUrl: baseUrl || null } })}
+          />
+          <PrivateNetworkSwitch
+            checked={specific.allowPrivateNetwork ?? false}
+            onChange={(allowPrivateNetwork) => save({ providerSpecificData: { allowPrivateNetwork } })}
+          />
+        </Group>
+      )}
+    </div>
+  );
+}
+
+function Credential({ connection, provider }: Props) {
+  const messages = useMessages();
+  const words = messages.connections;
+  const [replacing, setReplacing] = useState(!connection.hasCredential);
+  const [key, setKey] = useState("");
+  const update = useChange("connection_update");
+
+  const replace = () =>
+    update.mutate(
+      { id: connection.id, apiKey: key.trim() },
+      {
+        onSuccess: () => {
+          notify.done(words.keyReplaced);
+          setKey("");
+          setReplacing(false);
+        },
+      },
+    );
+
+  return (
+    <Group title={words.credential}>
+      <div className="flex items-center justify-between gap-4">
+        <span className={connection.hasCredential ? "" : "text-blocked"}>
+          {connection.hasCredential ? words.keySet(connection.credentialTail ?? "…") : words.keyMissing}
+        </span>
+        {!replacing && (
+          <Button size="sm" onClick={() => setReplacing(true)}>
+            {words.replaceKey}
+          </Button>
+        )}
+      </div>
+      {replacing && (
+        <form
+          className="flex flex-col gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (key.trim()) replace();
+          }}
+        >
+          <Field label={words.newKey} help={words.keyHelp} error={update.error?.field("apiKey")}>
+            {(control) => (
+              <SecretInput
+                {...control}
+                placeholder={provider?.keyHint ?? ""}
+                value={key}
+                onChange={(event) => setKey(event.target.value)}
+              />
+            )}
+          </Field>
+          {update.error && update.error.details.length === 0 && <ErrorLine error={update.error} />}
+          <div className="flex gap-2">
+            <Button type="submit" variant="primary" size="sm" disabled={!key.trim() || update.isPending}>
+              {words.replaceKey}
+            </Button>
+            {connection.hasCredential && (
+              <Button size="sm" onClick={() => setReplacing(false)}>
+                {messages.common.cancel}
+              </Button>
+            )}
+          </div>
+        </form>
+      )}
+    </Group>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="flex flex-col gap-4">
+      <h3 className="border-b pb-1.5 font-medium text-ink-soft text-xs">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+type SwitchRowProps = { label: string; help: string; checked: boolean; onChange(on: boolean): void };
+
+function SwitchRow({ label, help, checked, onChange }: SwitchRowProps) {
+  const id = useId();
+  return (
+    <div className="flex items-start justify-between gap-4">
+      <div>
+        <label htmlFor={id} className="font-medium">
+          {label}
+        </label>
+        <p id={`${id}-help`} className="text-ink-faint text-xs">
+          {help}
+        </p>
+      </div>
+      <Switch id={id} aria-describedby={`${id}-help`} checked={checked} onCheckedChange={onChange} className="mt-0.5" />
+    </div>
+  );
+}
+
+type TextFieldProps = {
+  label: string;
+  help?: string;
+  value: string;
+  placeholder?: string | undefined;
+  unit?: string;
+  error?: string | undefined;
+  mono?: boolean;
+  numeric?: boolean;
+  multiline?: boolean;
+  onSave(text: string): void;
+};
+
+/** A text that is saved when it is left, or with ⏎. */
+function TextField({
+  label,
+  help,
+  value,
+  placeholder,
+  unit,
+  error,
+  mono = false,
+  numeric,
+  multiline,
+  onSave,
+}: TextFieldProps) {
+  const messages = useMessages();
+  const [draft, setDraft, edited] = useDraft(value);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const commit = () => {
+    if (!edited) return;
+    if (numeric && draft.trim() !== "" && !/^[1-9]\d*$/.test(draft.trim())) {
+      setProblem(messages.settings.notANumber);
+      return;
+    }
+    setProblem(undefined);
+    onSave(draft.trim());
+  };
+  const shared = { value: draft, placeholder: placeholder ?? "", mono, onBlur: commit };
+  return (
+    <Field label={label} help={help} error={problem ?? error}>
+      {(control) =>
+        multiline ? (
+          <TextArea {...control} {...shared} rows={2} onChange={(event) => setDraft(event.target.value)} />
+        ) : (
+          <span className="flex items-center gap-2">
+            <Input
+              {...control}
+              {...shared}
+              inputMode={numeric ? "numeric" : "text"}
+              className={numeric ? "w-24" : "w-full"}
+              onChange={(event) => setDraft(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key === "Enter") commit();
+              }}
+            />
+            {unit && <span className="text-ink-faint">{unit}</span>}
+          </span>
+        )
+      }
+    </Field>
+  );
+}
+
+function lines(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+}

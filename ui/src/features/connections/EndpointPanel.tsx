@@ -1,0 +1,102 @@
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import type { CustomNode } from "@/bindings";
+import { NodeFields } from "@/components/NodeFields";
+import { notify } from "@/components/notify";
+import { SidePanel } from "@/components/SidePanel";
+import { ErrorLine, ErrorState, SkeletonRows } from "@/components/States";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { useChange, useRead } from "@/host/queries";
+import { useMessages } from "@/i18n";
+import { draftOf, isComplete, toNode } from "@/lib/node-draft";
+
+const route = getRouteApi("/providers/$providerId/endpoint");
+
+/** Address and format of a custom endpoint. */
+export function EndpointPanel() {
+  const messages = useMessages();
+  const navigate = useNavigate();
+  const { providerId } = route.useParams();
+  const node = useRead("node_get", { id: providerId });
+  const close = () => void navigate({ to: "/providers/$providerId", params: { providerId } });
+  return (
+    <SidePanel title={messages.nodes.editTitle(node.data?.node.name ?? "")} onClose={close}>
+      {node.isPending && <SkeletonRows rows={6} height={64} />}
+      {node.error && <ErrorState error={node.error} onRetry={() => void node.refetch()} />}
+      {node.data && <EndpointForm key={node.data.node.updatedAt} node={node.data.node} onSaved={close} />}
+    </SidePanel>
+  );
+}
+
+function EndpointForm({ node, onSaved }: { node: CustomNode; onSaved(): void }) {
+  const messages = useMessages();
+  const words = messages.nodes;
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState(() => draftOf(node));
+  const [confirming, setConfirming] = useState(false);
+  const update = useChange("node_update");
+  const remove = useChange("node_delete");
+  const connections = useRead("connections_list", { provider: node.id });
+  const inUse = (connections.data?.connections.length ?? 0) > 0;
+
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    update.mutate(
+      { id: node.id, ...toNode(draft) },
+      {
+        onSuccess: () => {
+          notify.done(words.saved);
+          onSaved();
+        },
+      },
+    );
+  };
+  const deleteNode = () =>
+    remove.mutate(
+      { id: node.id },
+      {
+        onSuccess: () => {
+          notify.done(words.deleted(node.name));
+          void navigate({ to: "/providers" });
+        },
+        onSettled: () => setConfirming(false),
+      },
+    );
+
+  return (
+    <form onSubmit={save} className="flex flex-col gap-4">
+      <NodeFields draft={draft} onChange={setDraft} refusal={update.error} />
+      {update.error && update.error.details.length === 0 && <ErrorLine error={update.error} />}
+      {remove.error && <ErrorLine error={remove.error} />}
+      <div className="flex items-center gap-2">
+        <Button variant="primary" type="submit" disabled={!isComplete(draft) || update.isPending}>
+          {words.save}
+        </Button>
+        <Button
+          variant="danger"
+          className="ml-auto"
+          disabled={inUse}
+          title={inUse ? words.deleteInUse : undefined}
+          onClick={() => setConfirming(true)}
+        >
+          {words.delete}
+        </Button>
+      </div>
+      <Dialog
+        open={confirming}
+        onOpenChange={setConfirming}
+        title={words.deleteConfirm(node.name)}
+        description={words.deleteConfirmHelp}
+        footer={
+          <>
+            <Button onClick={() => setConfirming(false)}>{messages.common.cancel}</Button>
+            <Button variant="danger" onClick={deleteNode} disabled={remove.isPending}>
+              {words.delete}
+            </Button>
+          </>
+        }
+      />
+    </form>
+  );
+}

@@ -1,0 +1,163 @@
+/** Is everything fine? One sentence, the address to point agents at, and the last requests. */
+import { Link } from "@tanstack/react-router";
+import { ArrowRight } from "lucide-react";
+import { CopyButton } from "@/components/CopyButton";
+import { RequestStrip } from "@/components/RequestStrip";
+import { StateSign } from "@/components/StateSign";
+import { EmptyState, ErrorState, Skeleton, SkeletonRows } from "@/components/States";
+import { buttonClass } from "@/components/ui/button";
+import { usePreferences } from "@/host/preferences";
+import { useLive, useRead } from "@/host/queries";
+import { type Messages, useFormat, useMessages } from "@/i18n";
+import { baseUrl } from "@/lib/addresses";
+import { countStates, type State, type StateCounts } from "@/lib/connection-state";
+import type { Format } from "@/lib/format";
+import { useNow } from "@/lib/use-now";
+import { SetupChecklist } from "./SetupChecklist";
+
+const STRIP_LENGTH = 15;
+
+export function HomeScreen() {
+  const messages = useMessages();
+  const { preferences } = usePreferences();
+  const requests = useRead("requests_list", { limit: STRIP_LENGTH });
+
+  return (
+    <div className="mx-auto w-full max-w-[1168px] px-6 pt-8 pb-16">
+      <Sentence />
+      <div className="mt-6 flex flex-wrap items-end justify-between gap-x-10 gap-y-5">
+        <Address />
+        <Figures />
+      </div>
+      {!preferences.onboarded && <SetupChecklist />}
+      <section className="mt-10" aria-labelledby="last-requests">
+        <h2 id="last-requests" className="mb-1 font-semibold text-md">
+          {messages.home.lastRequests}
+        </h2>
+        {requests.isPending && <SkeletonRows rows={6} />}
+        {requests.error && <ErrorState error={requests.error} onRetry={() => void requests.refetch()} />}
+        {requests.data?.requests.length === 0 && <NoRequests />}
+        {requests.data && requests.data.requests.length > 0 && <RequestStrip requests={requests.data.requests} />}
+      </section>
+    </div>
+  );
+}
+
+/** What is missing before a request can come in. */
+function NoRequests() {
+  const words = useMessages().home;
+  const connections = useRead("connections_list", {});
+  const isNew = connections.data?.connections.length === 0;
+  return (
+    <EmptyState
+      title={words.noRequests}
+      help={isNew ? words.startSetupHelp : words.noRequestsHelp}
+      action={
+        isNew ? (
+          <Link to="/setup" className={buttonClass({ variant: "secondary" })}>
+            {words.startSetup}
+          </Link>
+        ) : (
+          <Link to="/settings/agents" className={buttonClass({ variant: "secondary" })}>
+            {words.connectAgent}
+          </Link>
+        )
+      }
+    />
+  );
+}
+
+/** “4 connections ready, 1 cooling until 14:32”. */
+function Sentence() {
+  const messages = useMessages();
+  const format = useFormat();
+  const now = useNow();
+  const connections = useRead("connections_list", {});
+  if (connections.isPending) {
+    return (
+      <h1 className="flex h-9 items-center">
+        <Skeleton className="h-6 w-96" />
+        <span className="sr-only">{messages.common.loading}</span>
+      </h1>
+    );
+  }
+  const counts = countStates(connections.data?.connections ?? [], now);
+  const { state, text } = connections.error
+    ? { state: "blocked" as const, text: messages.home.unreachable }
+    : sentence(counts, messages, format);
+  return (
+    <h1 className="flex items-baseline gap-3 font-semibold text-xl tracking-tight">
+      <StateSign state={state} className="size-4 translate-y-px" />
+      <span className="min-w-0">{text}</span>
+    </h1>
+  );
+}
+
+function sentence(counts: StateCounts, messages: Messages, format: Format): { state: State; text: string } {
+  const words = messages.home;
+  const total = counts.ready + counts.degraded + counts.cooling + counts.attention + counts.off;
+  if (total === 0) return { state: "terminal", text: words.noConnection };
+  const parts = [counts.ready > 0 ? words.ready(counts.ready) : words.noneReady];
+  if (counts.degraded > 0) parts.push(words.failing(counts.degraded));
+  if (counts.cooling > 0) {
+    parts.push(
+      counts.nextBack === null
+        ? words.cooling(counts.cooling)
+        : words.coolingUntil(counts.cooling, format.clock(counts.nextBack)),
+    );
+  }
+  if (counts.attention > 0) parts.push(words.attention(counts.attention));
+  return { state: worst(counts), text: parts.join(", ") };
+}
+
+function worst(counts: StateCounts): State {
+  if (counts.ready === 0) return counts.cooling > 0 ? "cooling" : "blocked";
+  return counts.degraded + counts.attention > 0 ? "degraded" : "ready";
+}
+
+function Address() {
+  const messages = useMessages();
+  const words = messages.home;
+  const app = useRead("app_get", null);
+  const address = app.data ? baseUrl(app.data.url, "chat") : "";
+  return (
+    <div className="min-w-0">
+      <div className="text-ink-faint text-xs">{words.address}</div>
+      <div className="mt-1 flex items-center gap-2">
+        <code
+          className="flex h-8 min-w-60 select-text items-center rounded-md border bg-sunken px-3 font-mono"
+          title={words.addressHelp}
+        >
+          {app.data ? address : <Skeleton className="h-3 w-44" />}
+        </code>
+        <CopyButton wide primary text={address} label={messages.common.copyOf(address)} />
+        <Link to="/settings/agents" className="ml-1 inline-flex items-center gap-1 text-accent-text hover:underline">
+          {words.otherAddresses}
+          <ArrowRight aria-hidden className="size-3.5" />
+        </Link>
+      </div>
+    </div>
+  );
+}
+
+/** What flows right now, four times a second. */
+function Figures() {
+  const messages = useMessages();
+  const format = useFormat();
+  const live = useLive();
+  const figures: [string, number | undefined][] = [
+    [messages.home.inFlight, live?.inFlight],
+    [messages.home.perMinute, live?.requestsPerMinute],
+    [messages.home.tokensPerSecond, live?.tokensPerSecond],
+  ];
+  return (
+    <dl className="flex gap-8">
+      {figures.map(([label, value]) => (
+        <div key={label}>
+          <dt className="text-ink-faint text-xs">{label}</dt>
+          <dd className="mt-0.5 font-medium text-lg">{value === undefined ? "–" : format.number(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

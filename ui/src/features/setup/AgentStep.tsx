@@ -1,0 +1,71 @@
+import { useState } from "react";
+import { AgentKey } from "@/components/AgentKey";
+import { AgentSettings } from "@/components/AgentSettings";
+import { Field } from "@/components/Field";
+import { ModelPicker } from "@/components/ModelPicker";
+import { ErrorState, SkeletonRows } from "@/components/States";
+import { Button } from "@/components/ui/button";
+import { Select } from "@/components/ui/select";
+import { usePreferences } from "@/host/preferences";
+import { useMessages } from "@/i18n";
+import { agents, findAgent } from "@/lib/agents";
+import { StepHeading } from "./StepHeading";
+import { useSetupContext } from "./use-setup-context";
+
+type AgentStepProps = {
+  providerId: string;
+  connectionId: string;
+  madeKey: string | null;
+  onMadeKey(key: string): void;
+  onDone(): void;
+};
+
+export function AgentStep({ providerId, connectionId, madeKey, onMadeKey, onDone }: AgentStepProps) {
+  const messages = useMessages();
+  const words = messages.setup.agent;
+  const { preferences, set } = usePreferences();
+  const context = useSetupContext(providerId, connectionId);
+  const [chosenModel, setChosenModel] = useState<string | null>(null);
+  const agent = findAgent(preferences.agent);
+  const model = chosenModel ?? context.firstModel;
+
+  return (
+    <>
+      <StepHeading title={words.title} help={words.help} />
+      {context.error && <ErrorState error={context.error} />}
+      {!context.error && context.isPending && <SkeletonRows rows={5} height={64} />}
+      {context.url && !context.isPending && (
+        <div className="flex flex-col gap-5">
+          <div className="grid grid-cols-2 gap-4">
+            <Field label={messages.setup.steps.agent}>
+              {(control) => (
+                <Select
+                  {...control}
+                  value={agent.id}
+                  options={agents.map(({ id, name }) => ({ value: id, label: name }))}
+                  onChange={(id) => set("agent", id)}
+                />
+              )}
+            </Field>
+            <Field label={messages.agents.model}>
+              {(control) => (
+                <ModelPicker control={control} value={model} models={context.models} onChange={setChosenModel} />
+              )}
+            </Field>
+          </div>
+          <AgentKey made={madeKey} onMade={onMadeKey} makeFirst />
+          <AgentSettings
+            key={agent.id}
+            agent={agent}
+            context={{ url: context.url, key: madeKey ?? messages.agents.keyPlaceholder, model }}
+          />
+          <div>
+            <Button variant="primary" onClick={onDone}>
+              {messages.common.continue}
+            </Button>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}

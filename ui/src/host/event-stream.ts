@@ -1,0 +1,27 @@
+/** Reads server-sent events with `fetch`, which `EventSource` could not do with a method or a header of its own. */
+export async function readEventStream(
+  body: ReadableStream<Uint8Array>,
+  onEvent: (name: string, data: string) => void,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true }).replace(/\r\n?/g, "\n");
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) emit(block, onEvent);
+  }
+}
+
+function emit(block: string, onEvent: (name: string, data: string) => void): void {
+  let name = "message";
+  const data: string[] = [];
+  for (const line of block.split("\n")) {
+    if (line.startsWith("event:")) name = line.slice(6).trim();
+    else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+  }
+  if (data.length > 0) onEvent(name, data.join("\n"));
+}

@@ -1,0 +1,106 @@
+/**
+ * Reads and changes, for components. Keys are operation and input; what to read again after a change follows from the
+ * topics in `operations.ts`. No screen polls, and none guesses what to refresh.
+ */
+import {
+  keepPreviousData,
+  QueryClient,
+  type QueryKey,
+  type UseMutationResult,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import type { Live, Topic } from "@/bindings";
+import { setReference } from "@/lib/clock";
+import { HostError } from "./host";
+import { useHost } from "./index";
+import { type Input, type OperationName, type Output, operations } from "./operations";
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        // Events say when something is out of date; time alone does not.
+        staleTime: Number.POSITIVE_INFINITY,
+        refetchOnWindowFocus: false,
+        retry: (failures, error) => error instanceof HostError && error.unreachable && failures < 2,
+        retryDelay: 400,
+      },
+    },
+  });
+}
+
+type ReadOptions = { enabled?: boolean; keepPrevious?: boolean };
+
+export function useRead<O extends OperationName>(
+  operation: O,
+  input: Input<O>,
+  options: ReadOptions = {},
+): UseQueryResult<Output<O>, HostError> {
+  const host = useHost();
+  return useQuery<Output<O>, HostError>({
+    queryKey: readKey(operation, input),
+    queryFn: ({ signal }) => host.call(operation, input, signal),
+    enabled: options.enabled ?? true,
+    ...(options.keepPrevious ? { placeholderData: keepPreviousData as never } : {}),
+  });
+}
+
+export function useChange<O extends OperationName>(operation: O): UseMutationResult<Output<O>, HostError, Input<O>> {
+  const host = useHost();
+  const client = useQueryClient();
+  return useMutation<Output<O>, HostError, Input<O>>({
+    mutationFn: (input) => host.call(operation, input),
+    onSuccess: () => {
+      // Not waited for: whoever asked for the change goes on at once.
+      void invalidate(client, operations[operation].invalidates ?? []);
+    },
+  });
+}
+
+export function readKey<O extends OperationName>(operation: O, input: Input<O>): QueryKey {
+  return [operation, input];
+}
+
+/** Reads again whatever provides one of the topics. */
+export function invalidate(client: QueryClient, topics: readonly Topic[]): Promise<void> {
+  return client.invalidateQueries({
+    predicate: ({ queryKey }) => {
+      const operation = operations[queryKey[0] as OperationName];
+      return operation?.provides?.some((topic) => topics.includes(topic)) ?? false;
+    },
+  });
+}
+
+/** Keeps every read current. Used once, by the shell. Returns whether the gateway can be heard. */
+export function useLiveUpdates(): boolean {
+  const host = useHost();
+  const client = useQueryClient();
+  const [connected, setConnected] = useState(true);
+  useEffect(() => {
+    let heard = true;
+    return host.subscribe({
+      changed: ({ topics, at }) => {
+        setReference(Date.parse(at));
+        void invalidate(client, topics);
+      },
+      connected: (now) => {
+        // There is no replay: what happened in between is read again.
+        if (now && !heard) void client.invalidateQueries();
+        heard = now;
+        setConnected(now);
+      },
+    });
+  }, [host, client]);
+  return connected;
+}
+
+export function useLive(): Live | null {
+  const host = useHost();
+  const [figures, setFigures] = useState<Live | null>(null);
+  useEffect(() => host.live(setFigures), [host]);
+  return figures;
+}

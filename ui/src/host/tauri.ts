@@ -1,0 +1,70 @@
+/** The host in the desktop window: commands named like the operations, and events forwarded by the program. */
+import { invoke } from "@tauri-apps/api/core";
+import { listen } from "@tauri-apps/api/event";
+import { Store } from "@tauri-apps/plugin-store";
+import type { Changed, ControlError, Live } from "@/bindings";
+import { defaultPreferences, type Host, HostError, type PreferenceStore, type Preferences } from "./host";
+import type { Input, OperationName, Output } from "./operations";
+
+const PREFERENCES_FILE = "preferences.json";
+
+export function tauriHost(): Host {
+  return {
+    call,
+    subscribe: (listener) => {
+      // The gateway lives in this very process: whoever shows the window can be heard.
+      listener.connected(true);
+      return whileListening<Changed>("changed", listener.changed);
+    },
+    live: (listener) => {
+      const stop = whileListening<Live>("live", listener);
+      void invoke("live_watch", { watching: true });
+      return () => {
+        stop();
+        void invoke("live_watch", { watching: false });
+      };
+    },
+    preferences: windowPreferences(),
+    window: {
+      startAtLogin: {
+        get: () => invoke<boolean>("window_start_at_login_get"),
+        set: (enabled) => invoke("window_start_at_login_set", { enabled }),
+      },
+      tray: true,
+      openDataFolder: () => invoke("window_open_data_folder"),
+      openLink: (url) => invoke("window_open_link", { url }),
+    },
+  };
+}
+
+async function call<O extends OperationName>(operation: O, input: Input<O>): Promise<Output<O>> {
+  try {
+    return await invoke<Output<O>>(operation, { input });
+  } catch (error) {
+    throw new HostError(toControlError(error));
+  }
+}
+
+function toControlError(error: unknown): ControlError {
+  if (typeof error === "object" && error !== null && "code" in error) {
+    return { message: "", details: [], ...(error as Partial<ControlError> & { code: string }) };
+  }
+  return { code: "internal_error", message: String(error), details: [] };
+}
+
+/** `listen` answers late; stopping before that must still stop. */
+function whileListening<T>(name: string, listener: (payload: T) => void): () => void {
+  const stop = listen<T>(name, (event) => listener(event.payload));
+  return () => void stop.then((unlisten) => unlisten());
+}
+
+function windowPreferences(): PreferenceStore {
+  const store = Store.load(PREFERENCES_FILE, { autoSave: true, defaults: {} });
+  return {
+    load: async () => {
+      const saved = Object.fromEntries(await (await store).entries()) as Partial<Preferences>;
+      return { ...defaultPreferences, ...saved };
+    },
+    save: async (key, value) => (await store).set(key, value),
+  };
+}

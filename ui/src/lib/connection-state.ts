@@ -1,0 +1,71 @@
+/** What a connection's record says about it, in the six states that every screen uses. */
+import type { Connection } from "@/bindings";
+
+export type State = "ready" | "degraded" | "cooling" | "blocked" | "terminal" | "probing";
+
+/** The word beside the sign; a key of `messages.state`. */
+export type StateWord =
+  | "ready"
+  | "unavailable"
+  | "cooling"
+  | "noKey"
+  | "banned"
+  | "expired"
+  | "creditsExhausted"
+  | "terminal"
+  | "off"
+  | "probing";
+
+export type ConnectionState = {
+  readonly state: State;
+  readonly word: StateWord;
+  /** When waiting ends, as milliseconds since the epoch. */
+  readonly until: number | null;
+};
+
+export function connectionState(connection: Connection, now: number): ConnectionState {
+  if (!connection.isActive) return { state: "terminal", word: "off", until: null };
+  switch (connection.testStatus) {
+    case "banned":
+      return { state: "terminal", word: "banned", until: null };
+    case "expired":
+      return { state: "terminal", word: "expired", until: null };
+    case "credits_exhausted":
+      return { state: "terminal", word: "creditsExhausted", until: null };
+    case "deactivated":
+      return { state: "terminal", word: "terminal", until: null };
+    case "active":
+    case "unavailable":
+    case "unknown":
+      break;
+  }
+  if (connection.authType !== "none" && !connection.hasCredential)
+    return { state: "blocked", word: "noKey", until: null };
+  const until = connection.rateLimitedUntil ? Date.parse(connection.rateLimitedUntil) : null;
+  if (until !== null && until > now) return { state: "cooling", word: "cooling", until };
+  if (connection.testStatus === "unavailable" && connection.lastError) {
+    return { state: "degraded", word: "unavailable", until: null };
+  }
+  return { state: "ready", word: "ready", until: null };
+}
+
+export type StateCounts = Readonly<Record<"ready" | "degraded" | "cooling" | "attention" | "off", number>> & {
+  /** The earliest end of a cooldown. */
+  readonly nextBack: number | null;
+};
+
+/** How many are in which state; `attention` is what only a person can mend. */
+export function countStates(connections: readonly Connection[], now: number): StateCounts {
+  const counts = { ready: 0, degraded: 0, cooling: 0, attention: 0, off: 0, nextBack: null as number | null };
+  for (const connection of connections) {
+    const { state, word, until } = connectionState(connection, now);
+    if (word === "off") counts.off += 1;
+    else if (state === "terminal" || state === "blocked") counts.attention += 1;
+    else if (state === "cooling") {
+      counts.cooling += 1;
+      counts.nextBack = Math.min(counts.nextBack ?? Number.POSITIVE_INFINITY, until ?? Number.POSITIVE_INFINITY);
+    } else if (state === "degraded") counts.degraded += 1;
+    else counts.ready += 1;
+  }
+  return counts;
+}

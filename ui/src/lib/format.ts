@@ -1,0 +1,72 @@
+/** Numbers, durations and instants as text, in the language of the window. Every figure carries its unit. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export type Format = ReturnType<typeof createFormat>;
+
+export function createFormat(locale: string) {
+  const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+  const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+  const tenth = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const clockSeconds = new Intl.DateTimeFormat(locale, {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  });
+  const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+  const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+  const ago = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+  const conjunction = new Intl.ListFormat(locale, { type: "conjunction" });
+  const unit = (value: number, name: string) =>
+    new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
+
+  return {
+    locale,
+    number: (value: number) => whole.format(value),
+    compact: (value: number) => short.format(value),
+    list: (words: string[]) => conjunction.format(words),
+
+    /** How long something took: `840 ms`, `2.4 s`, `3 min 12 s`, `5 h 2 min`, `3 days`. */
+    duration(ms: number): string {
+      if (ms < SECOND) return `${whole.format(ms)} ms`;
+      if (ms < 10 * SECOND) return `${tenth.format(ms / SECOND)} s`;
+      if (ms < MINUTE) return `${whole.format(ms / SECOND)} s`;
+      if (ms < HOUR) return pair(ms, MINUTE, "min", SECOND, "s");
+      if (ms < 2 * DAY) return pair(ms, HOUR, "h", MINUTE, "min");
+      return unit(Math.floor(ms / DAY), "day");
+    },
+
+    /** What is left: `0:42` below an hour; the clock time says it better above. */
+    remaining(ms: number): string {
+      const seconds = Math.max(0, Math.ceil(ms / SECOND));
+      return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    },
+
+    clock: (instant: number) => clock.format(instant),
+    clockSeconds: (instant: number) => clockSeconds.format(instant),
+    day: (instant: number) => day.format(instant),
+    full: (instant: number) => full.format(instant),
+
+    relative(instant: number, now: number): string {
+      const elapsed = instant - now;
+      const distance = Math.abs(elapsed);
+      if (distance < 5 * SECOND) return ago.format(0, "second");
+      if (distance < MINUTE) return ago.format(Math.round(elapsed / SECOND), "second");
+      if (distance < HOUR) return ago.format(Math.round(elapsed / MINUTE), "minute");
+      if (distance < DAY) return ago.format(Math.round(elapsed / HOUR), "hour");
+      if (distance < 30 * DAY) return ago.format(Math.round(elapsed / DAY), "day");
+      return day.format(instant);
+    },
+  };
+}
+
+function pair(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const first = Math.floor(ms / large);
+  const second = Math.floor((ms % large) / small);
+  return second > 0 ? `${first} ${largeName} ${second} ${smallName}` : `${first} ${largeName}`;
+}

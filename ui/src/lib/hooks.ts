@@ -1,0 +1,29 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+
+/** `[copied, copy]`: `copied` is true for a moment after the text reached the clipboard. */
+export function useCopy(): [boolean, (text: string) => Promise<void>] {
+  const [copied, setCopied] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = useCallback(async (text: string) => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setCopied(false), 1_600);
+  }, []);
+  return [copied, copy];
+}
+
+/** Whether a key press belongs to a field the person is typing in. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+}
+
+/** A value that follows `source` until the person edits it, and again after that is settled. */
+export function useDraft<T>(source: T): [T, (value: T) => void, boolean] {
+  const [draft, setDraft] = useState<{ of: T; value: T } | null>(null);
+  const edited = draft !== null && draft.of === source && draft.value !== source;
+  const set = useCallback((value: T) => setDraft({ of: source, value }), [source]);
+  return [draft !== null && draft.of === source ? draft.value : source, set, edited];
+}
