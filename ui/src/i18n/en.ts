@@ -511,6 +511,7 @@ export const en = {
     modelHelp: "Goes into the settings below.",
     key: "Key",
     keyPlaceholder: "YOUR_KEY",
+    modelPlaceholder: "MODEL",
     keyShownOnce: "This key is shown only now. It is already part of the settings below.",
     keyPlaceholderHelp: (tail: string) =>
       `Put your key in place of YOUR_KEY; yours ends in ${tail}. It was shown once, when it was made.`,

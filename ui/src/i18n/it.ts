@@ -517,6 +517,7 @@ export const it: Messages = {
     modelHelp: "Entra nelle impostazioni qui sotto.",
     key: "Chiave",
     keyPlaceholder: "LA_TUA_CHIAVE",
+    modelPlaceholder: "MODELLO",
     keyShownOnce: "Questa chiave si vede solo adesso. È già nelle impostazioni qui sotto.",
     keyPlaceholderHelp: (tail) =>
       `Metti la tua chiave al posto di LA_TUA_CHIAVE; la tua finisce con ${tail}. È stata mostrata una volta, quando è stata creata.`,

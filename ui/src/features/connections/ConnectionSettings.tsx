@@ -8,7 +8,8 @@ import { ErrorLine } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { Input, TextArea } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import { useChange, useRead } from "@/host/queries";
+import { useConnectionModels } from "@/components/use-connection-models";
+import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { useDraft } from "@/lib/hooks";
 import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
@@ -19,7 +20,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
   const messages = useMessages();
   const words = messages.connections;
   const update = useChange("connection_update");
-  const models = useRead("connection_models", { id: connection.id });
+  const { models } = useConnectionModels(connection.id);
   const save = (change: ConnectionChange) => update.mutate({ id: connection.id, ...change });
   const refused = (field: string) => update.error?.field(field);
   const nameError = update.error?.code === "conflict" ? words.duplicateName : refused("name");
@@ -49,7 +50,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
             <ModelPicker
               control={control}
               value={connection.defaultModel ?? ""}
-              models={models.data?.models.map((model) => model.id) ?? []}
+              models={models.map((model) => model.id)}
               none={words.anyModel}
               onChange={(model) => save({ defaultModel: model || null })}
             />
