@@ -11,7 +11,7 @@ import { Switch } from "@/components/ui/switch";
 import { useConnectionModels } from "@/components/use-connection-models";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
-import { useDraft } from "@/lib/hooks";
+import { useCommit, useDraft } from "@/lib/hooks";
 import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
 
 type Props = { connection: Connection; provider: CatalogProvider | undefined };
@@ -227,16 +227,15 @@ function TextField({
   const messages = useMessages();
   const [draft, setDraft, edited] = useDraft(value);
   const [problem, setProblem] = useState<string | undefined>(undefined);
-  const commit = () => {
-    if (!edited) return;
+  const commit = useCommit(draft, edited, () => {
     if (numeric && draft.trim() !== "" && !/^[1-9]\d*$/.test(draft.trim())) {
       setProblem(messages.settings.notANumber);
       return;
     }
     setProblem(undefined);
     onSave(draft.trim());
-  };
-  const shared = { value: draft, placeholder: placeholder ?? "", mono, onBlur: commit };
+  });
+  const shared = { value: draft, placeholder: placeholder ?? "", mono, onBlur: commit.onBlur };
   return (
     <Field label={label} help={help} error={problem ?? error}>
       {(control) =>
@@ -250,9 +249,7 @@ function TextField({
               inputMode={numeric ? "numeric" : "text"}
               className={numeric ? "w-24" : "w-full"}
               onChange={(event) => setDraft(event.target.value)}
-              onKeyDown={(event) => {
-                if (event.key === "Enter") commit();
-              }}
+              onKeyDown={commit.onKeyDown}
             />
             {unit && <span className="text-ink-faint">{unit}</span>}
           </span>
