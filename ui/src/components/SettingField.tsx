@@ -6,7 +6,7 @@ import { RotateCcw } from "lucide-react";
 import { useId, useState } from "react";
 import type { SettingField as Field, JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
-import { useDraft } from "@/lib/hooks";
+import { useCommit, useDraft } from "@/lib/hooks";
 import { FieldRow } from "./Field";
 import { IconButton } from "./ui/button";
 import { Input } from "./ui/input";
@@ -25,7 +25,7 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
   const messages = useMessages();
   const id = useId();
   const { label, help } = fieldWords(field.path, messages);
-  const control = { id, "aria-describedby": `${id}-help`, disabled: saving };
+  const control = { id, "aria-describedby": `${id}-help` };
   return (
     <FieldRow
       htmlFor={id}
@@ -59,7 +59,6 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
 type ControlProps = Pick<SettingFieldProps, "field" | "onSave"> & {
   id: string;
   "aria-describedby": string;
-  disabled: boolean;
 };
 
 function NumberControl({ field, onSave, ...control }: ControlProps) {
@@ -69,8 +68,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
   const [draft, setDraft, edited] = useDraft(source);
   const [problem, setProblem] = useState<string | null>(null);
 
-  const commit = () => {
-    if (!edited) return;
+  const commit = useCommit(draft, edited, () => {
     if (draft.trim() === "") {
       setProblem(null);
       onSave(null);
@@ -87,7 +85,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
     }
     setProblem(null);
     onSave(value);
-  };
+  });
 
   return (
     <span className="flex flex-col items-end">
@@ -98,10 +96,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
         placeholder={String(field.default ?? "")}
         aria-invalid={problem !== null}
         onChange={(event) => setDraft(event.target.value)}
-        onBlur={commit}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") commit();
-        }}
+        {...commit}
         className="w-24 text-right"
       />
       {problem && (
@@ -115,9 +110,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
 
 function TextControl({ field, onSave, ...control }: ControlProps) {
   const [draft, setDraft, edited] = useDraft(typeof field.value === "string" ? field.value : "");
-  const commit = () => {
-    if (edited) onSave(draft.trim() === "" ? null : draft.trim());
-  };
+  const commit = useCommit(draft, edited, () => onSave(draft.trim() || null));
   return (
     <Input
       {...control}
@@ -125,10 +118,7 @@ function TextControl({ field, onSave, ...control }: ControlProps) {
       value={draft}
       placeholder={String(field.default ?? "")}
       onChange={(event) => setDraft(event.target.value)}
-      onBlur={commit}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") commit();
-      }}
+      {...commit}
       className="w-64"
     />
   );
