@@ -1,141 +1,186 @@
-// View types of the operations, one per reply or request body of the management API.
+// Types of the management operations: requests, replies and errors.
 
-export type AppView = { name: string; version: string; dataDir: string; url: string; startedAt: string; secretStore: SecretStoreKind; firstRunDone: boolean };
+/** What is wrong with one member of a request. */
+export type FieldProblem = { field: string; message: string };
 
-export type SecretStoreKind = "keychain" | "file";
+export type ControlError = { code: string; message: string; details?: FieldProblem[] };
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [key in string]: JsonValue };
 
 export type Done = { ok: boolean };
 
-export type ProviderClass = "oauth" | "apikey" | "local" | "free";
+export type App = { name: string; version: string; dataDir: string; url: string; startedAt: string; secretStore: SecretStore; firstRunDone: boolean };
+
+export type SecretStore = "keychain" | "file";
+
+export type ManagementToken = { token: string };
 
 export type AuthType = "oauth" | "apikey" | "none";
 
-export type Dialect = "chat" | "responses" | "messages" | "gemini";
-
 export type AuthCarrier = "bearer" | "x-api-key" | "x-goog-api-key" | "api-key" | "none";
 
-export type CatalogProvider = { id: string; alias: string; name: string; class: ProviderClass; dialect: Dialect; dialects: Dialect[]; authType: AuthType; passthroughModels: boolean; perModelQuota: boolean; baseUrl: string; keyUrl: string | null; keyHint: string | null; custom: boolean };
+export type Dialect = "chat" | "responses" | "messages" | "gemini";
 
-export type CatalogProviderList = { providers: CatalogProvider[] };
+export type ProviderClass = "oauth" | "apikey" | "local" | "free";
 
-export type TestStatus = "active" | "unavailable" | "banned" | "expired" | "credits_exhausted" | "deactivated" | "unknown";
+export type Scope = "lease:exclusive" | "self:usage" | "self:account-quota" | "policy:bypass-provider-quota" | "mcp:connect";
 
-export type RateLimitOverrides = { rpm: number | null; tpm: number | null; tpd: number | null; minTime: number | null; maxConcurrent: number | null; maxWaitMs: number | null; executionMaxWaitMs: number | null; modelConcurrency: { [key in string]: number } };
+export type Mechanism = "switched_off" | "key_allow_list" | "excluded_model" | "credential_gate" | "request_exhaustion" | "concurrency_cap" | "dialect_mismatch";
 
-export type ProviderSpecificData = { baseUrl?: string | null; allowPrivateNetwork?: boolean | null; passthroughModels?: boolean | null; disableCooling?: boolean | null };
+export type CatalogProviders = { providers: CatalogProvider[] };
 
-export type Connection = { id: string; provider: string; name: string; authType: AuthType; priority: number; isActive: boolean; email: string | null; displayName: string | null; defaultModel: string | null; hasCredential: boolean; credentialTail: string | null; tokenExpiresAt: string | null; testStatus: TestStatus; rateLimitedUntil: string | null; backoffLevel: number; lastError: string | null; lastErrorType: string | null; lastErrorSource: string | null; errorCode: string | null; lastErrorAt: string | null; expiredRetryCount: number; expiredRetryAt: string | null; consecutiveUseCount: number; lastUsedAt: string | null; maxConcurrent: number | null; rateLimitProtection: boolean; rateLimitOverrides: RateLimitOverrides; quotaWindowThresholds: { [key in string]: number }; excludedModels: string[]; proxyUrl: string | null; tags: string[]; providerSpecificData: ProviderSpecificData; createdAt: string; updatedAt: string };
+export type CatalogProvider = { id: string; alias: string; name: string; class: ProviderClass; dialect: Dialect; dialects: Dialect[]; authType: AuthType; passthroughModels: boolean; perModelQuota: boolean; baseUrl: string; keyUrl: string | null; keyHint: string | null; custom: boolean; models: number };
 
-export type ConnectionList = { connections: Connection[] };
+export type Connections = { connections: Connection[] };
 
 export type ConnectionReply = { connection: Connection };
 
-export type LockoutView = { model: string; reason: string; scope: string; remainingMs: number; expiresAt: string };
+export type Connection = { id: string; provider: string; name: string; authType: AuthType; priority: number; isActive: boolean; email: string | null; displayName: string | null; defaultModel: string | null; hasCredential: boolean; credentialTail: string | null; tokenExpiresAt: string | null; scopes: string[] | null; testStatus: TestStatus; rateLimitedUntil: string | null; backoffLevel: number; lastError: string | null; lastErrorType: string | null; lastErrorSource: string | null; errorCode: number | null; lastErrorAt: string | null; expiredRetryCount: number; expiredRetryAt: string | null; consecutiveUseCount: number; lastUsedAt: string | null; maxConcurrent: number | null; rateLimitProtection: boolean; rateLimitOverrides: { [key in string]: JsonValue }; quotaWindowThresholds: { [key in string]: JsonValue }; excludedModels: string[]; proxyUrl: string | null; tags: string[]; providerSpecificData: { [key in string]: JsonValue }; createdAt: string; updatedAt: string };
+
+export type TestStatus = "unknown" | "active" | "error";
+
+export type ConnectionFilter = { provider?: string | null; class?: ProviderClass | null };
+
+export type ConnectionDraft = { provider: string; name: string; apiKey?: string | null; authType?: AuthType | null; priority?: number | null; isActive?: boolean | null; defaultModel?: string | null; maxConcurrent?: number | null; excludedModels?: string[]; proxyUrl?: string | null; tags?: string[]; providerSpecificData?: { [key in string]: JsonValue } };
+
+export type ConnectionChange = { updatedAt?: string | null; name?: string | null; apiKey?: string | null; authType?: AuthType | null; priority?: number | null; isActive?: boolean | null; defaultModel?: string | null; maxConcurrent?: number | null; excludedModels?: string[] | null; proxyUrl?: string | null; tags?: string[] | null; providerSpecificData?: { [key in string]: JsonValue } | null };
+
+export type ConnectionDetail = { connection: Connection; lockouts: Lockout[]; breaker: Breaker; inFlight: number };
+
+export type Lockout = { model: string; reason: string; scope: string; remainingMs: number; expiresAt: string };
+
+export type Breaker = { state: BreakerState; failureCount: number; retryAfterMs: number };
 
 export type BreakerState = "CLOSED" | "DEGRADED" | "OPEN" | "HALF_OPEN";
 
-export type BreakerView = { state: BreakerState; failureCount: number; retryAfterMs: number | null };
+export type ConnectionTest = { model?: string | null };
 
-export type ConnectionDetail = { connection: Connection; lockouts: LockoutView[]; breaker: BreakerView; inFlight: number };
+export type ConnectionTestReply = { ok: boolean; status: number | null; latencyMs: number; model: string | null; error: ProbeProblem | null; connection: Connection };
 
-export type ConnectionCreate = { provider: string; name: string; apiKey?: string | null; authType?: AuthType | null; priority?: number | null; isActive?: boolean | null; defaultModel?: string | null; maxConcurrent?: number | null; excludedModels?: string[] | null; proxyUrl?: string | null; tags?: string[] | null; providerSpecificData?: ProviderSpecificData | null };
+export type ProbeProblem = { code: string; message: string };
 
-export type ConnectionChange = { name?: string; apiKey?: string; priority?: number; isActive?: boolean; defaultModel?: string | null; maxConcurrent?: number | null; excludedModels?: string[]; proxyUrl?: string | null; tags?: string[]; providerSpecificData?: ProviderSpecificData; updatedAt?: string };
+export type BatchTest = { connectionIds?: string[] | null; provider?: string | null; all?: boolean | null };
 
-export type ProbeCode = "dns" | "refused" | "tls" | "timeout" | "unauthorized" | "forbidden" | "wrong_path" | "wrong_dialect" | "no_models" | "model_not_found" | "rate_limited" | "server_error" | "address_refused";
+export type BatchTestResults = { results: BatchTestResult[] };
 
-export type ProbeError = { code: string; message: string };
+export type BatchTestResult = { connectionId: string; ok: boolean; status: number | null; latencyMs: number; error: ProbeProblem | null };
 
-export type ConnectionTestReport = { ok: boolean; status: number | null; latencyMs: number; model: string | null; error: ProbeError | null; connection: Connection };
+export type ConnectionValidation = { ok: boolean; status: number | null; latencyMs: number; error: ProbeProblem | null };
 
-export type ConnectionTestRow = { connectionId: string; ok: boolean; status: number | null; latencyMs: number; error: ProbeError | null };
+export type ConnectionOrder = { provider: string; connectionIds: string[] };
 
-export type ConnectionTestRows = { results: ConnectionTestRow[] };
+export type ConnectionModelsQuery = { refresh?: boolean | null };
 
-export type ConnectionTestSelection = { connectionIds?: string[]; provider?: string; all?: boolean };
+export type ConnectionModels = { models: ConnectionModel[]; fetchedAt: string | null };
 
-export type CredentialCheck = { ok: boolean; status: number | null; error: ProbeError | null };
+export type ConnectionModel = { id: string; name: string; context: number | null; maxOutput: number | null; enabled: boolean; source: ModelSource };
 
-export type ConnectionModel = { id: string; name: string; context: number | null; maxOutput: number | null; enabled: boolean; source: "catalogue" | "live" };
+export type ModelSource = "catalogue" | "live";
 
-export type ConnectionModelList = { models: ConnectionModel[]; fetchedAt: string | null };
+export type Nodes = { nodes: Node[] };
 
-export type NodeType = "openai-compatible" | "anthropic-compatible" | "gemini-compatible";
+export type NodeReply = { node: Node };
 
-export type CustomNode = { id: string; name: string; prefix: string; apiType: Dialect; baseUrl: string; authCarrier: AuthCarrier; extraHeaders: { [key in string]: string }; modelsPath: string | null; allowPrivateNetwork: boolean; providerClass: ProviderClass | null; createdAt: string; updatedAt: string };
+export type Node = { id: string; name: string; prefix: string; apiType: Dialect; type: string; baseUrl: string; authCarrier: AuthCarrier; extraHeaders: { [key in string]: string }; modelsPath: string | null; allowPrivateNetwork: boolean; providerClass: ProviderClass; createdAt: string; updatedAt: string };
 
-export type CustomNodeList = { nodes: CustomNode[] };
+export type NodeDraft = { name: string; prefix: string; apiType: Dialect; type?: string | null; baseUrl: string; authCarrier?: AuthCarrier | null; extraHeaders?: { [key in string]: string }; modelsPath?: string | null; allowPrivateNetwork?: boolean; providerClass?: ProviderClass | null };
 
-export type CustomNodeReply = { node: CustomNode };
+export type NodeChange = { updatedAt?: string | null; name?: string | null; baseUrl?: string | null; authCarrier?: AuthCarrier | null; extraHeaders?: { [key in string]: string } | null; modelsPath?: string | null; allowPrivateNetwork?: boolean | null; providerClass?: ProviderClass | null };
 
-export type CustomNodeCreate = { name: string; prefix: string; apiType: Dialect; type?: NodeType; baseUrl: string; authCarrier?: AuthCarrier; extraHeaders?: { [key in string]: string }; modelsPath?: string | null; allowPrivateNetwork?: boolean; providerClass?: ProviderClass };
+export type NodeTest = { apiKey?: string | null };
 
-export type CustomNodeTestReport = { ok: boolean; status: number | null; latencyMs: number; models: number | null; error: ProbeError | null };
+export type NodeTestReply = { ok: boolean; status: number | null; latencyMs: number; models: number | null; error: ProbeProblem | null };
 
-export type ClientKey = { id: string; name: string; tail: string; isActive: boolean; scopes: string[]; allowedModels: string[]; allowedConnections: string[]; expiresAt: string | null; lastUsedAt: string | null; createdAt: string };
+export type Keys = { keys: Key[] };
 
-export type ClientKeyList = { keys: ClientKey[] };
+export type KeyRecord = { record: Key };
 
-export type ClientKeyReply = { record: ClientKey };
+export type KeySecret = { key: string; record: Key };
 
-export type ClientKeyMade = { key: string; record: ClientKey };
+export type Key = { id: string; name: string; tail: string; isActive: boolean; scopes: Scope[]; allowedModels: string[]; allowedConnections: string[]; expiresAt: string | null; lastUsedAt: string | null; createdAt: string };
 
-export type ClientKeyCreate = { name: string; scopes?: string[]; allowedModels?: string[]; allowedConnections?: string[]; expiresAt?: string | null };
+export type KeyDraft = { name: string; scopes?: Scope[]; allowedModels?: string[]; allowedConnections?: string[]; expiresAt?: string | null };
 
-export type ClientKeyChange = { name?: string; isActive?: boolean; scopes?: string[]; allowedModels?: string[]; allowedConnections?: string[]; expiresAt?: string | null };
+export type KeyChange = { name?: string | null; isActive?: boolean | null; scopes?: Scope[] | null; allowedModels?: string[] | null; allowedConnections?: string[] | null; expiresAt?: string | null };
 
-export type ModelAlias = { id: string; alias: string; target: string };
+export type Aliases = { aliases: Alias[] };
 
-export type ModelAliasList = { aliases: ModelAlias[] };
+export type AliasReply = { alias: Alias };
 
-export type CatalogModel = { id: string; provider: string; model: string; name: string; context: number | null; maxOutput: number | null; enabled: boolean };
+export type Alias = { id: string; alias: string; target: string; createdAt: string };
 
-export type CatalogModelList = { models: CatalogModel[] };
+export type AliasDraft = { alias: string; target: string };
+
+export type AliasChange = { alias?: string | null; target?: string | null };
+
+export type ModelFilter = { provider?: string | null };
+
+export type Models = { models: Model[] };
+
+export type Model = { provider: string; providerName: string; id: string; name: string; qualified: string; dialect: Dialect; context: number | null; maxOutput: number | null; supports: ModelSupports; efforts: string[]; price: ModelPrice | null; enabled: boolean };
+
+export type ModelSupports = { tools: boolean | null; vision: boolean | null; reasoning: boolean | null; structuredOutput: boolean | null; audio: boolean | null };
+
+export type ModelPrice = { input: number; output: number; cacheRead: number; cacheWrite: number };
+
+export type Requests = { requests: RequestRow[]; nextCursor: string | null };
 
 export type RequestOutcome = "success" | "failure" | "aborted";
 
 export type RequestRow = { id: string; timestamp: string; method: string; path: string; sourceFormat: Dialect; targetFormat: Dialect | null; status: number; outcome: RequestOutcome; stream: boolean; requestedModel: string; provider: string | null; model: string | null; connectionId: string | null; connectionName: string | null; comboName: string | null; strategy: string | null; keyId: string | null; keyName: string | null; agent: string | null; attempts: number; durationMs: number; ttftMs: number | null; tokensInput: number | null; tokensOutput: number | null; tokensCacheRead: number | null; tokensCacheCreation: number | null; tokensReasoning: number | null; estimated: boolean; cost: number | null; errorCode: string | null; errorSummary: string | null; sessionTag: string | null };
 
-export type RequestPage = { requests: RequestRow[]; nextCursor: string | null };
+export type RequestFilter = { limit?: number | null; cursor?: string | null; status?: number | null; outcome?: RequestOutcome | null; provider?: string | null; model?: string | null; connectionId?: string | null; keyId?: string | null; session?: string | null; since?: string | null; until?: string | null; text?: string | null };
 
-export type RequestFilter = { limit?: number; cursor?: string; status?: number; outcome?: RequestOutcome; provider?: string; model?: string; connectionId?: string; keyId?: string; session?: string; since?: string; until?: string };
+export type RequestDetail = RequestRow & { trace: RequestTrace };
 
-export type AttemptView = { n: number; provider: string; model: string; connectionId: string; connectionName: string; startedAt: string; queuedMs: number; connectMs: number | null; firstTokenMs: number | null; durationMs: number; status: number | null; kind: string; decision: string; waitMs: number | null; message: string | null };
+export type RequestTrace = { rule: number | null; order: string[]; attempts: RequestAttempt[]; exclusions: RequestExclusion[]; changes: string[] };
 
-export type ExclusionView = { provider: string; model: string; connectionId: string | null; connectionName: string | null; mechanism: string; reason: string; until: string | null };
+export type RequestAttempt = { n: number; provider: string; model: string; connectionId: string; connectionName: string; startedAt: string; queuedMs: number; connectMs: number | null; firstTokenMs: number | null; durationMs: number; status: number | null; kind: string; decision: string; waitMs: number; message: string | null };
 
-export type TraceView = { rule: number | null; attempts: AttemptView[]; exclusions: ExclusionView[]; changes: string[] };
+export type RequestExclusion = { provider: string; model: string; connectionId: string | null; connectionName: string | null; mechanism: Mechanism; reason: string; until: string | null };
 
-export type RequestDetail = RequestRow & { trace: TraceView; requestBody: string | null; responseBody: string | null };
+export type RequestsDeletion = { all?: boolean | null; before?: string | null };
 
-export type UsageGroup = { group: string; requests: number; successes: number; failures: number; tokensInput: number; tokensOutput: number; tokensCacheRead: number; tokensCacheCreation: number; tokensReasoning: number; cost: number | null; equivalentValue: number | null };
+export type RequestsDeleted = { deleted: number };
+
+export type UsageGroupBy = "day" | "provider" | "model" | "key" | "connection";
+
+export type UsageQuery = { since?: string | null; until?: string | null; groupBy?: UsageGroupBy | null };
 
 export type UsageSummary = { since: string; until: string; groups: UsageGroup[]; totals: UsageGroup };
 
+export type UsageGroup = { group: string | null; name: string | null; requests: number; successes: number; failures: number; aborted: number; tokensInput: number; tokensOutput: number; tokensCacheRead: number; tokensCacheCreation: number; tokensReasoning: number; cost: number };
+
 export type SettingSource = "default" | "environment" | "stored";
 
-export type SettingValue = null | boolean | number | string | string[] | { [key in string]: number };
+export type SettingsTree = { sources: { [key in string]: SettingSource } } & { [key in string]: JsonValue };
 
-export type SettingsTree = { gateway: { [key in string]: SettingValue }; routing: { [key in string]: SettingValue }; network: { [key in string]: SettingValue }; logging: { [key in string]: SettingValue }; sources: { [key in string]: SettingSource } };
+export type SettingsPatch = { [key in string]: JsonValue };
 
-export type SettingsChange = { [section in string]: { [key in string]: SettingValue } };
+export type SettingFields = { fields: SettingField[] };
 
-export type SettingField = { path: string; kind: string; unit: string | null; min: number | null; max: number | null; default: SettingValue; env: string | null; value: SettingValue; source: SettingSource };
+export type SettingField = { path: string; kind: string; unit: string | null; min: number | null; max: number | null; choices: string[]; default: JsonValue; env: string | null; environment: JsonValue | null; value: JsonValue; source: SettingSource; help: string };
 
-export type SettingFieldList = { fields: SettingField[] };
+export type HealthStatus = "healthy" | "degraded";
 
-export type HealthView = { status: string; timestamp: string; version: string; uptime: number; activeConnections: number; setupComplete: boolean };
+export type Health = { status: HealthStatus; timestamp: string; version: string; uptime: number; activeConnections: number; system: SystemStatus; circuitBreakers: BreakerCounts; providerBreakers: ProviderBreaker[]; providerSummary: ProviderSummary; connectionHealth: ConnectionCounts; rateLimitStatus: { [key in string]: RateLimitStatus }; lockouts: Lockout[]; store: StoreHealth; setupComplete: boolean };
 
-export type ManagementToken = { token: string };
+export type SystemStatus = { version: string; uptime: number; pid: number; platform: string };
 
-export type Deleted = { deleted: number };
+export type BreakerCounts = { open: number; halfOpen: number; degraded: number; closed: number; total: number };
+
+export type ProviderBreaker = { provider: string; state: BreakerState; failureCount: number; lastFailure: string | null; retryAfterMs: number };
+
+export type ProviderSummary = { catalogCount: number; configuredCount: number; activeCount: number };
+
+export type ConnectionCounts = { total: number; ready: number; failing: number; switchedOff: number; withoutCredential: number };
+
+export type RateLimitStatus = { queued: number; running: number };
+
+export type StoreHealth = { healthy: boolean; dropped: number };
 
 export type Topic = "connections" | "cooldowns" | "breakers" | "lockouts" | "settings" | "requests" | "usage" | "quota" | "combos" | "keys" | "sessions";
 
 export type Changed = { topics: Topic[]; at: string };
 
 export type Live = { inFlight: number; queued: number; tokensPerSecond: number; requestsPerMinute: number };
-
-export type ControlError = { code: string; message: string; details: FieldProblem[] };
-
-export type FieldProblem = { field: string; message: string };

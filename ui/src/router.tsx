@@ -1,5 +1,5 @@
 /** Every screen's address. Panels beside a list are child routes of it, so that they have a real URL. */
-import { createRootRoute, createRoute, createRouter, redirect } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, type RouterHistory, redirect } from "@tanstack/react-router";
 import { AppShell, Crashed, NotFound } from "@/app/AppShell";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
 import { AddConnectionPanel } from "@/features/connections/AddConnectionPanel";
@@ -59,13 +59,14 @@ const routeTree = root.addChildren([
   settings.addChildren([general, agents]),
 ]);
 
-export function createAppRouter(options: Partial<Parameters<typeof createRouter>[0]> = {}) {
+/** `history` is the browser's own unless a test brings another. */
+export function createAppRouter(history?: RouterHistory) {
   return createRouter({
     routeTree,
     defaultPreload: "intent",
     defaultNotFoundComponent: NotFound,
     defaultErrorComponent: Crashed,
-    ...(options as object),
+    ...(history && { history }),
   });
 }
 

@@ -124,7 +124,11 @@ impl std::fmt::Display for ClientError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ClientError::NotRunning { data_dir } => {
-                write!(f, "no gateway is running with the data folder {}; start it with `omniroute serve`", data_dir.display())
+                write!(
+                    f,
+                    "no gateway is running with the data folder {}; start it with `omniroute serve`",
+                    data_dir.display()
+                )
             }
             ClientError::NoGateway { url } => {
                 write!(f, "no gateway answers at {url}; start it with `omniroute serve`, or name another with --url")

@@ -10,7 +10,11 @@ use super::arguments::{AddConnection, ConnectionCommand};
 use super::client::{Client, ClientError, segment};
 use super::{Context, exit, print, print_json, text};
 
-pub(super) async fn run(context: &Context, url: Option<String>, command: ConnectionCommand) -> Result<ExitCode, ClientError> {
+pub(super) async fn run(
+    context: &Context,
+    url: Option<String>,
+    command: ConnectionCommand,
+) -> Result<ExitCode, ClientError> {
     let client = context.client(url)?;
     match command {
         ConnectionCommand::Add(add) => add_one(context, &client, add).await,
@@ -83,7 +87,8 @@ async fn list(context: &Context, client: &Client, provider: Option<String>) -> R
         print_json(&reply);
         return Ok(ExitCode::SUCCESS);
     }
-    let mut rows = vec![["ID", "PROVIDER", "NAME", "PRIORITY", "ACTIVE", "KEY", "LAST ERROR"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["ID", "PROVIDER", "NAME", "PRIORITY", "ACTIVE", "KEY", "LAST ERROR"].map(str::to_owned).to_vec()];
     for connection in reply["connections"].as_array().into_iter().flatten() {
         let tail = connection["credentialTail"].as_str().map_or_else(|| "-".to_owned(), |tail| format!("…{tail}"));
         rows.push(vec![

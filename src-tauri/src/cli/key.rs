@@ -72,8 +72,7 @@ mod tests {
 
     #[test]
     fn only_what_was_typed_is_sent() {
-        let bare =
-            CreateKey { name: "k".to_owned(), scopes: vec![], allowed_connections: vec![], expires_at: None };
+        let bare = CreateKey { name: "k".to_owned(), scopes: vec![], allowed_connections: vec![], expires_at: None };
         assert_eq!(body(&bare), json!({"name": "k"}));
         let full = CreateKey {
             scopes: vec!["self:usage".to_owned()],

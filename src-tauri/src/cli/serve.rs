@@ -20,8 +20,7 @@ pub(super) async fn run(context: &Context, serve: Serve) -> ExitCode {
             return ExitCode::from(exit::CANNOT_START);
         }
     };
-    let config =
-        server::Config { port: serve.port, config_file: serve.config, ..context.configuration.clone() };
+    let config = server::Config { port: serve.port, config_file: serve.config, ..context.configuration.clone() };
     let running = match server::run(config, Arc::new(SystemClock::start())).await {
         Ok(running) => running,
         Err(error) => {

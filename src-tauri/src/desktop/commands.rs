@@ -36,11 +36,7 @@ macro_rules! command {
     ($module:ident::$name:ident(id, input: $input:ty) -> $reply:ty) => {
         #[tauri::command]
         #[specta::specta]
-        pub async fn $name(
-            task: State<'_, GatewayTask>,
-            id: String,
-            input: $input,
-        ) -> Result<$reply, ControlError> {
+        pub async fn $name(task: State<'_, GatewayTask>, id: String, input: $input) -> Result<$reply, ControlError> {
             $module::$name(&task.control()?, id, input).await
         }
     };

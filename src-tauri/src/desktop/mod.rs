@@ -25,7 +25,9 @@ pub(crate) const HIDDEN: &str = "--hidden";
 /// Runs until the person quits.
 pub fn run() -> ExitCode {
     if !has_display() {
-        tracing::error!("no display: set DISPLAY or WAYLAND_DISPLAY, or run `omniroute serve` for a gateway without a window");
+        tracing::error!(
+            "no display: set DISPLAY or WAYLAND_DISPLAY, or run `omniroute serve` for a gateway without a window"
+        );
         return ExitCode::from(4);
     }
     let built = tauri::Builder::default()
@@ -71,5 +73,7 @@ fn stays_in_tray(app: &tauri::AppHandle) -> bool {
 
 fn has_display() -> bool {
     cfg!(not(target_os = "linux"))
-        || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+        || ["DISPLAY", "WAYLAND_DISPLAY"]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }

@@ -1,7 +1,7 @@
 // The official JavaScript SDKs against a gateway: OpenAI (Chat Completions, Responses, embeddings), Anthropic, Gemini.
 //
 // Environment: OMNIROUTE_URL, OMNIROUTE_KEY, MODEL (default m1). One line per case; exits with 1 when any failed.
-// Names of cases on the command line run only those.
+// Names of cases, or of an SDK (`openai`), on the command line run only those.
 
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
@@ -274,7 +274,7 @@ function required(name) {
 
 const wanted = process.argv.slice(2);
 for (const [name, check] of Object.entries(cases)) {
-  if (wanted.length > 0 && !wanted.includes(name)) {
+  if (wanted.length > 0 && !wanted.some((word) => name === word || name.startsWith(`${word}.`))) {
     continue;
   }
   try {

@@ -5,12 +5,14 @@ import { StateSign } from "@/components/StateSign";
 import { useLiveUpdates } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { CommandPalette } from "./CommandPalette";
+import { GatewayTrouble, useGatewayTrouble } from "./GatewayTrouble";
 import { Rail } from "./Rail";
 
 /** Rail, content, palette and notices: what stays while screens come and go. */
 export function AppShell() {
   const messages = useMessages();
   const connected = useLiveUpdates();
+  const trouble = useGatewayTrouble();
   const [paletteOpen, setPaletteOpen] = useState(false);
   const content = useScrollToTop();
   // The guided set-up has the window to itself.
@@ -27,7 +29,7 @@ export function AppShell() {
       </a>
       {!bare && <Rail connected={connected} onSearch={() => setPaletteOpen(true)} />}
       <div className="flex min-w-0 flex-1 flex-col">
-        {!connected && <Unreachable />}
+        {!connected && !trouble && <Unreachable />}
         <main
           ref={content}
           id="content"
@@ -36,7 +38,7 @@ export function AppShell() {
           aria-label={messages.shell.main}
           className="min-h-0 flex-1 overflow-y-auto outline-none"
         >
-          <Outlet />
+          {trouble ? <GatewayTrouble state={trouble} /> : <Outlet />}
         </main>
       </div>
       <CommandPalette open={paletteOpen} onOpenChange={setPaletteOpen} />

@@ -1,7 +1,7 @@
 /** A new connection to a provider of the catalogue: paste a key, test, save. Servers on this machine need no key. */
 import { ChevronRight, ExternalLink } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import type { CatalogProvider, Connection, ConnectionCreate } from "@/bindings";
+import type { CatalogProvider, Connection, ConnectionDraft } from "@/bindings";
 import { useHost } from "@/host";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -32,7 +32,7 @@ export function ConnectionForm({ provider, onDone }: ConnectionFormProps) {
   const [advanced, setAdvanced] = useState(false);
 
   const shownName = name ?? freeName(provider.name, names);
-  const input: ConnectionCreate = {
+  const input: ConnectionDraft = {
     provider: provider.id,
     name: shownName.trim(),
     ...(apiKey.trim() && { apiKey: apiKey.trim() }),

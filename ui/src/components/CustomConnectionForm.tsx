@@ -1,10 +1,10 @@
 /** A server of one's own and the first connection to it, in one form. */
 import { type FormEvent, useState } from "react";
-import type { Connection, CustomNode } from "@/bindings";
+import type { Connection, Node } from "@/bindings";
 import type { HostError } from "@/host";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
-import { emptyDraft, isComplete, toNode } from "@/lib/node-draft";
+import { emptyDraft, isComplete, isSameEndpoint, toChange, toNode } from "@/lib/endpoint-draft";
 import { Field, SecretInput } from "./Field";
 import { NodeFields } from "./NodeFields";
 import { ProbeResult } from "./ProbeResult";
@@ -17,26 +17,37 @@ export function CustomConnectionForm({ onDone }: { onDone(connection: Connection
   const [draft, setDraft] = useState(emptyDraft);
   const [apiKey, setApiKey] = useState("");
   // Kept when the test fails: the next try changes it instead of making a second one.
-  const [node, setNode] = useState<CustomNode | null>(null);
+  const [node, setNode] = useState<Node | null>(null);
   const createNode = useChange("node_create");
   const updateNode = useChange("node_update");
+  const deleteNode = useChange("node_delete");
   const validate = useChange("connection_validate");
   const create = useChange("connection_create");
 
-  const busy = [createNode, updateNode, validate, create].some((change) => change.isPending);
-  const refusal: HostError | null = createNode.error ?? updateNode.error ?? validate.error ?? create.error;
+  const changes = [createNode, updateNode, deleteNode, validate, create];
+  const busy = changes.some((change) => change.isPending);
+  const refusal: HostError | null =
+    createNode.error ?? updateNode.error ?? deleteNode.error ?? validate.error ?? create.error;
   const needsKey = draft.carrier !== "none";
   const complete = isComplete(draft);
 
-  const connectionOf = ({ id, name }: CustomNode) => ({
+  const connectionOf = ({ id, name }: Node) => ({
     provider: id,
     name,
     ...(needsKey && apiKey.trim() && { apiKey: apiKey.trim() }),
   });
   const reset = () => {
-    for (const change of [createNode, updateNode, validate, create]) change.reset();
+    for (const change of changes) change.reset();
   };
-  const save = async (target: CustomNode) => {
+  const saveNode = async (): Promise<Node> => {
+    if (node && isSameEndpoint(draft, node)) {
+      return (await updateNode.mutateAsync({ id: node.id, ...toChange(draft) })).node;
+    }
+    if (node) await deleteNode.mutateAsync({ id: node.id });
+    setNode(null);
+    return (await createNode.mutateAsync(toNode(draft))).node;
+  };
+  const save = async (target: Node) => {
     const { connection } = await create.mutateAsync(connectionOf(target));
     onDone(connection);
   };
@@ -45,13 +56,10 @@ export function CustomConnectionForm({ onDone }: { onDone(connection: Connection
     if (!complete || busy) return;
     reset();
     try {
-      const wanted = toNode(draft);
-      const saved = node
-        ? await updateNode.mutateAsync({ id: node.id, ...wanted })
-        : await createNode.mutateAsync(wanted);
-      setNode(saved.node);
-      const check = await validate.mutateAsync(connectionOf(saved.node));
-      if (check.ok) await save(saved.node);
+      const saved = await saveNode();
+      setNode(saved);
+      const check = await validate.mutateAsync(connectionOf(saved));
+      if (check.ok) await save(saved);
     } catch {
       // Each step keeps its own error; the form shows it.
     }

@@ -1,6 +1,6 @@
 import type { HostError } from "@/host";
 import { useMessages } from "@/i18n";
-import { carriers, exampleUrl, type Family, isPrefix, type NodeDraft, prefixOf } from "@/lib/node-draft";
+import { carriers, type EndpointDraft, exampleUrl, type Family, isPrefix, prefixOf } from "@/lib/endpoint-draft";
 import { PrivateNetworkSwitch } from "./ConnectionForm";
 import { Field } from "./Field";
 import { Input } from "./ui/input";
@@ -8,8 +8,10 @@ import { Segmented } from "./ui/segmented";
 import { Select } from "./ui/select";
 
 type NodeFieldsProps = {
-  draft: NodeDraft;
-  onChange(draft: NodeDraft): void;
+  draft: EndpointDraft;
+  onChange(draft: EndpointDraft): void;
+  /** The endpoint exists: its prefix and format stay. */
+  fixed?: boolean;
   /** What the gateway refused. */
   refusal: HostError | null;
 };
@@ -17,34 +19,15 @@ type NodeFieldsProps = {
 const families: readonly Family[] = ["openai", "anthropic", "gemini"];
 
 /** What has to be known about a server of one's own. */
-export function NodeFields({ draft, onChange, refusal }: NodeFieldsProps) {
+export function NodeFields({ draft, onChange, fixed = false, refusal }: NodeFieldsProps) {
   const messages = useMessages();
   const words = messages.nodes;
-  const set = (change: Partial<NodeDraft>) => onChange({ ...draft, ...change });
+  const set = (change: Partial<EndpointDraft>) => onChange({ ...draft, ...change });
   const prefix = prefixOf(draft);
 
   return (
     <>
-      <div className="flex flex-col gap-1">
-        <span className="font-medium">{words.format}</span>
-        <div className="flex flex-wrap gap-2">
-          <Segmented
-            label={words.format}
-            value={draft.family}
-            options={families.map((value) => ({ value, label: words.formats[value].name }))}
-            onChange={(family) => set({ family, carrier: carriers[family][0] ?? "bearer" })}
-          />
-          {draft.family === "openai" && (
-            <Segmented
-              label={words.api}
-              value={draft.openAiApi}
-              options={(["chat", "responses"] as const).map((value) => ({ value, label: words.apis[value] }))}
-              onChange={(openAiApi) => set({ openAiApi })}
-            />
-          )}
-        </div>
-        <p className="text-ink-faint text-xs">{words.formats[draft.family].help}</p>
-      </div>
+      {!fixed && <FormatChoice draft={draft} onChange={set} />}
       <Field label={words.name} error={refusal?.field("name")}>
         {(control) => (
           <Input
@@ -78,7 +61,13 @@ export function NodeFields({ draft, onChange, refusal }: NodeFieldsProps) {
           error={refusal?.field("prefix") ?? (prefix && !isPrefix(prefix) ? words.prefixInvalid : undefined)}
         >
           {(control) => (
-            <Input {...control} mono value={prefix} onChange={(event) => set({ prefix: event.target.value })} />
+            <Input
+              {...control}
+              mono
+              disabled={fixed}
+              value={prefix}
+              onChange={(event) => set({ prefix: event.target.value })}
+            />
           )}
         </Field>
         <Field label={words.carrier} error={refusal?.field("authCarrier")}>
@@ -93,5 +82,33 @@ export function NodeFields({ draft, onChange, refusal }: NodeFieldsProps) {
         </Field>
       </div>
     </>
+  );
+}
+
+type FormatChoiceProps = { draft: EndpointDraft; onChange(change: Partial<EndpointDraft>): void };
+
+function FormatChoice({ draft, onChange }: FormatChoiceProps) {
+  const words = useMessages().nodes;
+  return (
+    <div className="flex flex-col gap-1">
+      <span className="font-medium">{words.format}</span>
+      <div className="flex flex-wrap gap-2">
+        <Segmented
+          label={words.format}
+          value={draft.family}
+          options={families.map((value) => ({ value, label: words.formats[value].name }))}
+          onChange={(family) => onChange({ family, carrier: carriers[family][0] ?? "bearer" })}
+        />
+        {draft.family === "openai" && (
+          <Segmented
+            label={words.api}
+            value={draft.openAiApi}
+            options={(["chat", "responses"] as const).map((value) => ({ value, label: words.apis[value] }))}
+            onChange={(openAiApi) => onChange({ openAiApi })}
+          />
+        )}
+      </div>
+      <p className="text-ink-faint text-xs">{words.formats[draft.family].help}</p>
+    </div>
   );
 }

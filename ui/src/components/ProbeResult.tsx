@@ -1,4 +1,4 @@
-import type { ProbeError } from "@/bindings";
+import type { ProbeProblem } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { StateSign } from "./StateSign";
 
@@ -6,7 +6,7 @@ export type ProbeOutcome = {
   readonly ok: boolean;
   readonly status: number | null;
   readonly latencyMs?: number;
-  readonly error: ProbeError | null;
+  readonly error: ProbeProblem | null;
 };
 
 type ProbeCode = keyof Messages["probe"]["codes"];
@@ -59,7 +59,7 @@ function Found({ outcome }: { outcome: ProbeOutcome }) {
   );
 }
 
-export function probeWords(error: ProbeError | null, messages: Messages): { title: string; help: string } {
+export function probeWords(error: ProbeProblem | null, messages: Messages): { title: string; help: string } {
   const { codes } = messages.probe;
   return error && error.code in codes ? codes[error.code as ProbeCode] : codes.other;
 }

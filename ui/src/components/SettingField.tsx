@@ -4,7 +4,7 @@
  */
 import { RotateCcw } from "lucide-react";
 import { useId, useState } from "react";
-import type { SettingField as Field, SettingValue } from "@/bindings";
+import type { SettingField as Field, JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { useDraft } from "@/lib/hooks";
 import { FieldRow } from "./Field";
@@ -15,7 +15,7 @@ import { Switch } from "./ui/switch";
 type SettingFieldProps = {
   field: Field;
   /** `null` goes back to the default. */
-  onSave(value: SettingValue): void;
+  onSave(value: JsonValue): void;
   saving?: boolean;
   /** Why the gateway refused the last value. */
   error?: string | undefined;

@@ -9,9 +9,14 @@ export async function readEventStream(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    text += decoder.decode(value, { stream: true }).replace(/\r\n?/g, "\n");
-    const blocks = text.split("\n\n");
-    text = blocks.pop() ?? "";
+    text += decoder.decode(value, { stream: true });
+    // A carriage return at the end may be half of a line end: it waits for its other half.
+    const held = text.endsWith("\r") ? "\r" : "";
+    const blocks = text
+      .slice(0, text.length - held.length)
+      .replace(/\r\n?/g, "\n")
+      .split("\n\n");
+    text = (blocks.pop() ?? "") + held;
     for (const block of blocks) emit(block, onEvent);
   }
 }

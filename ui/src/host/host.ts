@@ -49,11 +49,26 @@ export interface PreferenceStore {
 
 /** What a browser tab cannot do is `null` there, and its control is not drawn. */
 export type WindowControls = {
+  /** The gateway that lives in the window's own process. */
+  readonly gateway: GatewayControl | null;
   readonly startAtLogin: { get(): Promise<boolean>; set(enabled: boolean): Promise<void> } | null;
   readonly tray: boolean;
   readonly openDataFolder: (() => Promise<void>) | null;
   openLink(url: string): Promise<void>;
 };
+
+export type GatewayState =
+  | { readonly state: "running"; readonly url: string }
+  /** Another program has the port; `next` is the next free one. */
+  | { readonly state: "port_taken"; readonly port: number; readonly next: number | null }
+  | { readonly state: "failed"; readonly message: string };
+
+export interface GatewayControl {
+  /** Reports how it is, now and whenever that changes. Returns the way to stop. */
+  watch(listener: (state: GatewayState) => void): () => void;
+  /** Starts it on that port, and keeps the port. */
+  startOn(port: number): Promise<GatewayState>;
+}
 
 /** A refused or failed operation. `code` is stable and is what screens match on. */
 export class HostError extends Error {
@@ -64,7 +79,7 @@ export class HostError extends Error {
   constructor(error: ControlError) {
     super(error.message);
     this.code = error.code;
-    this.details = error.details;
+    this.details = error.details ?? [];
   }
 
   /** The gateway itself could not be reached. */

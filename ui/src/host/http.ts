@@ -2,7 +2,7 @@
 import type { Changed, ControlError, Live } from "@/bindings";
 import { readEventStream } from "./event-stream";
 import { defaultPreferences, type Host, HostError, type PreferenceStore, type Preferences, UNREACHABLE } from "./host";
-import { type Input, type OperationName, type Output, operations } from "./operations";
+import { type Input, type OperationName, type Output, operations, splitInput } from "./operations";
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 8_000;
@@ -27,6 +27,7 @@ export function httpHost(): Host {
       }),
     preferences: browserPreferences,
     window: {
+      gateway: null,
       startAtLogin: null,
       tray: false,
       openDataFolder: null,
@@ -53,12 +54,8 @@ async function call<O extends OperationName>(operation: O, input: Input<O>, sign
 /** Path, query and body of an operation's input. */
 export function toRequest<O extends OperationName>(operation: O, input: Input<O>): { url: string; init: RequestInit } {
   const { method, path } = operations[operation];
-  const rest: Record<string, unknown> = { ...input };
-  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = String(rest[name]);
-    delete rest[name];
-    return encodeURIComponent(value);
-  });
+  const { place, rest } = splitInput(operation, input);
+  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(place[name] ?? ""));
   if (method === "GET") {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(rest)) {

@@ -19,5 +19,5 @@ export async function openHost(): Promise<Host> {
   return (await import("./http")).httpHost();
 }
 
-export type { Host, Preferences } from "./host";
+export type { GatewayState, Host, Preferences } from "./host";
 export { HostError } from "./host";

@@ -3,8 +3,16 @@ import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
 import { Store } from "@tauri-apps/plugin-store";
 import type { Changed, ControlError, Live } from "@/bindings";
-import { defaultPreferences, type Host, HostError, type PreferenceStore, type Preferences } from "./host";
-import type { Input, OperationName, Output } from "./operations";
+import {
+  defaultPreferences,
+  type GatewayControl,
+  type GatewayState,
+  type Host,
+  HostError,
+  type PreferenceStore,
+  type Preferences,
+} from "./host";
+import { type Input, type OperationName, type Output, splitInput } from "./operations";
 
 const PREFERENCES_FILE = "preferences.json";
 
@@ -12,9 +20,13 @@ export function tauriHost(): Host {
   return {
     call,
     subscribe: (listener) => {
-      // The gateway lives in this very process: whoever shows the window can be heard.
-      listener.connected(true);
-      return whileListening<Changed>("changed", listener.changed);
+      // The gateway lives in this very process: it can be heard whenever it runs.
+      const stopWatching = gateway.watch(({ state }) => listener.connected(state === "running"));
+      const stopListening = whileListening<Changed>("changed", listener.changed);
+      return () => {
+        stopWatching();
+        stopListening();
+      };
     },
     live: (listener) => {
       const stop = whileListening<Live>("live", listener);
@@ -26,6 +38,7 @@ export function tauriHost(): Host {
     },
     preferences: windowPreferences(),
     window: {
+      gateway,
       startAtLogin: {
         get: () => invoke<boolean>("window_start_at_login_get"),
         set: (enabled) => invoke("window_start_at_login_set", { enabled }),
@@ -37,9 +50,18 @@ export function tauriHost(): Host {
   };
 }
 
+const gateway: GatewayControl = {
+  watch: (listener) => {
+    void invoke<GatewayState>("window_gateway_state").then(listener);
+    return whileListening<GatewayState>("gateway-state", listener);
+  },
+  startOn: (port) => invoke<GatewayState>("window_gateway_start_on", { port }),
+};
+
 async function call<O extends OperationName>(operation: O, input: Input<O>): Promise<Output<O>> {
   try {
-    return await invoke<Output<O>>(operation, { input });
+    const { place, rest } = splitInput(operation, input);
+    return await invoke<Output<O>>(operation, { ...place, input: rest });
   } catch (error) {
     throw new HostError(toControlError(error));
   }
@@ -47,9 +69,9 @@ async function call<O extends OperationName>(operation: O, input: Input<O>): Pro
 
 function toControlError(error: unknown): ControlError {
   if (typeof error === "object" && error !== null && "code" in error) {
-    return { message: "", details: [], ...(error as Partial<ControlError> & { code: string }) };
+    return { message: "", ...(error as Partial<ControlError> & { code: string }) };
   }
-  return { code: "internal_error", message: String(error), details: [] };
+  return { code: "internal_error", message: String(error) };
 }
 
 /** `listen` answers late; stopping before that must still stop. */

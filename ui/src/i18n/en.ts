@@ -65,6 +65,12 @@ export const en = {
     notFoundHelp: "The link may be old, or what it pointed at was deleted.",
     goHome: "Go to Home",
     skipToContent: "Skip to content",
+    portTaken: (port: number) => `Port ${port} is taken`,
+    portTakenHelp:
+      "Another program listens there, perhaps a second OmniRoute. Close it and try again, or let the gateway use another port; your agents then need the new address.",
+    switchPort: (port: number) => `Use port ${port}`,
+    retryPort: (port: number) => `Try ${port} again`,
+    failed: "The gateway could not start",
   },
 
   palette: {
@@ -505,6 +511,7 @@ export const en = {
     modelHelp: "Goes into the settings below.",
     key: "Key",
     keyPlaceholder: "YOUR_KEY",
+    modelPlaceholder: "MODEL",
     keyShownOnce: "This key is shown only now. It is already part of the settings below.",
     keyPlaceholderHelp: (tail: string) =>
       `Put your key in place of YOUR_KEY; yours ends in ${tail}. It was shown once, when it was made.`,

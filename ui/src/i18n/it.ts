@@ -66,6 +66,12 @@ export const it: Messages = {
     notFoundHelp: "Il collegamento è vecchio, oppure ciò a cui portava è stato eliminato.",
     goHome: "Vai alla Home",
     skipToContent: "Vai al contenuto",
+    portTaken: (port) => `La porta ${port} è occupata`,
+    portTakenHelp:
+      "Vi ascolta un altro programma, forse un secondo OmniRoute. Chiudilo e riprova, oppure fai usare al gateway un'altra porta; ai tuoi agenti servirà allora il nuovo indirizzo.",
+    switchPort: (port) => `Usa la porta ${port}`,
+    retryPort: (port) => `Riprova con ${port}`,
+    failed: "Il gateway non è partito",
   },
 
   palette: {
@@ -511,6 +517,7 @@ export const it: Messages = {
     modelHelp: "Entra nelle impostazioni qui sotto.",
     key: "Chiave",
     keyPlaceholder: "LA_TUA_CHIAVE",
+    modelPlaceholder: "MODELLO",
     keyShownOnce: "Questa chiave si vede solo adesso. È già nelle impostazioni qui sotto.",
     keyPlaceholderHelp: (tail) =>
       `Metti la tua chiave al posto di LA_TUA_CHIAVE; la tua finisce con ${tail}. È stata mostrata una volta, quando è stata creata.`,

@@ -23,27 +23,23 @@ export type ConnectionState = {
   readonly until: number | null;
 };
 
+/** The states that no waiting ends, by their name in the record. */
+const terminalWords: Readonly<Record<string, StateWord>> = {
+  banned: "banned",
+  expired: "expired",
+  credits_exhausted: "creditsExhausted",
+  deactivated: "terminal",
+};
+
 export function connectionState(connection: Connection, now: number): ConnectionState {
   if (!connection.isActive) return { state: "terminal", word: "off", until: null };
-  switch (connection.testStatus) {
-    case "banned":
-      return { state: "terminal", word: "banned", until: null };
-    case "expired":
-      return { state: "terminal", word: "expired", until: null };
-    case "credits_exhausted":
-      return { state: "terminal", word: "creditsExhausted", until: null };
-    case "deactivated":
-      return { state: "terminal", word: "terminal", until: null };
-    case "active":
-    case "unavailable":
-    case "unknown":
-      break;
-  }
+  const terminal = terminalWords[connection.testStatus];
+  if (terminal) return { state: "terminal", word: terminal, until: null };
   if (connection.authType !== "none" && !connection.hasCredential)
     return { state: "blocked", word: "noKey", until: null };
   const until = connection.rateLimitedUntil ? Date.parse(connection.rateLimitedUntil) : null;
   if (until !== null && until > now) return { state: "cooling", word: "cooling", until };
-  if (connection.testStatus === "unavailable" && connection.lastError) {
+  if (connection.lastError && connection.testStatus !== "active") {
     return { state: "degraded", word: "unavailable", until: null };
   }
   return { state: "ready", word: "ready", until: null };

@@ -121,9 +121,8 @@ pub(crate) fn name_table(
             list(&model.id, &model.id);
         }
     }
-    let place = |provider: &ProviderId| {
-        provider_order.iter().position(|name| name == provider.as_str()).unwrap_or(usize::MAX)
-    };
+    let place =
+        |provider: &ProviderId| provider_order.iter().position(|name| name == provider.as_str()).unwrap_or(usize::MAX);
     for providers in table.models.values_mut() {
         providers.sort_by_key(|listed| place(&listed.provider));
     }

@@ -94,12 +94,8 @@ fn whole(
 ) -> Response {
     let status = response.status().as_u16();
     response_headers::served(response.headers_mut(), gateway, request, step, &recorder);
-    let usage = recorder.finish(&End {
-        status,
-        outcome: RequestOutcome::Success,
-        error_code: None,
-        error_summary: None,
-    });
+    let usage =
+        recorder.finish(&End { status, outcome: RequestOutcome::Success, error_code: None, error_summary: None });
     response_headers::counted(response.headers_mut(), &usage);
     response
 }
@@ -113,7 +109,8 @@ fn conclude(
     mut recorder: Recorder,
 ) -> Response {
     let catalog = gateway.catalog();
-    let provider = catalog.get(&resolved.provider).map_or(resolved.provider.as_str(), |provider| provider.name.as_str());
+    let provider =
+        catalog.get(&resolved.provider).map_or(resolved.provider.as_str(), |provider| provider.name.as_str());
     let error = exhaustion::answer(&recorder.journey, resolved, provider, request.operation);
     let nobody_blamed = recorder.journey.failures().next().is_none();
     if let Some(refusal) = refusal.filter(|refusal| nobody_blamed || refusal.status == error.status) {

@@ -50,7 +50,8 @@ pub(crate) fn authenticate(
 
 /// A wrong key was sent too often from this peer.
 pub(crate) fn throttled(wait: Millis) -> GatewayError {
-    let message = "too many requests with a wrong key from this address: wait, and check the key in the agent's settings";
+    let message =
+        "too many requests with a wrong key from this address: wait, and check the key in the agent's settings";
     let mut error =
         GatewayError::new(Blame::Client, StatusCode::TOO_MANY_REQUESTS, domain::wire::code::RATE_LIMITED, message);
     error.retry_after = Some(wait);
@@ -77,7 +78,9 @@ fn missing_or_wrong(missing: bool, none_exist: bool) -> GatewayError {
             "no local key was sent: put a key from OmniRoute (Settings → API Keys) into the agent's settings; it travels as \
              `Authorization: Bearer`, `x-api-key` or `x-goog-api-key`"
         }
-        (false, false) => "this local key is not known here: copy a key from OmniRoute (Settings → API Keys) into the agent's settings",
+        (false, false) => {
+            "this local key is not known here: copy a key from OmniRoute (Settings → API Keys) into the agent's settings"
+        }
     })
 }
 
@@ -143,8 +146,8 @@ mod tests {
 
     #[test]
     fn without_the_requirement_a_request_may_come_without_a_key() {
-        let found =
-            authenticate(&HeaderMap::new(), None, &keys(), Requirement::NotOnLoopback, Timestamp::ZERO).expect("let in");
+        let found = authenticate(&HeaderMap::new(), None, &keys(), Requirement::NotOnLoopback, Timestamp::ZERO)
+            .expect("let in");
         assert!(found.is_none());
     }
 }

@@ -57,8 +57,8 @@ impl GatewayError {
     /// The whole reply in `dialect`.
     pub fn render(&self, dialect: Dialect, request: &RequestId) -> Response {
         let mut response = Response::new(Body::from(self.body(dialect, request)));
-        *response.status_mut() = StatusCode::from_u16(dialects::error::status_for(dialect, self.status.as_u16()))
-            .unwrap_or(self.status);
+        *response.status_mut() =
+            StatusCode::from_u16(dialects::error::status_for(dialect, self.status.as_u16())).unwrap_or(self.status);
         let headers = response.headers_mut();
         headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(wait) = self.retry_after {

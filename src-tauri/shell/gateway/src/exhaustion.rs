@@ -94,6 +94,10 @@ fn quoted(labels: &[&str]) -> String {
     distinct.dedup();
     match distinct.as_slice() {
         [only] => format!("the connection “{only}”"),
-        many => format!("{} connections ({})", many.len(), many.iter().take(LISTED).map(|label| format!("“{label}”")).collect::<Vec<_>>().join(", ")),
+        many => format!(
+            "{} connections ({})",
+            many.len(),
+            many.iter().take(LISTED).map(|label| format!("“{label}”")).collect::<Vec<_>>().join(", ")
+        ),
     }
 }

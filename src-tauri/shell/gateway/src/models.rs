@@ -62,7 +62,10 @@ pub(crate) async fn answer(
 }
 
 fn unknown(name: &str) -> GatewayError {
-    let message = format!("the model `{}` is not known here: GET /v1/models lists what is", name.chars().take(128).collect::<String>());
+    let message = format!(
+        "the model `{}` is not known here: GET /v1/models lists what is",
+        name.chars().take(128).collect::<String>()
+    );
     GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::MODEL_NOT_FOUND, message)
 }
 
@@ -82,9 +85,9 @@ fn entries(gateway: &Gateway, key: Option<&ClientKey>, prefix: Option<&str>) -> 
     let mode = prefix.map_or_else(|| gateway.settings().routing.model_prefix_mode.as_str().to_owned(), str::to_owned);
     let mut entries = Vec::new();
     for provider in catalog.iter().filter(|provider| connections.is_connected(&provider.id)) {
-        let reachable = connections
-            .of_provider(&provider.id)
-            .any(|entry| entry.connection.is_active && key.is_none_or(|key| key.allows_connection(&entry.connection.id)));
+        let reachable = connections.of_provider(&provider.id).any(|entry| {
+            entry.connection.is_active && key.is_none_or(|key| key.allows_connection(&entry.connection.id))
+        });
         if !reachable {
             continue;
         }
@@ -151,18 +154,20 @@ fn from_catalog(provider: &Provider, model: &catalog::Model) -> ModelEntry {
     }
 }
 
-/// Asks providers whose list is old: those with open-ended lists, in the background where something is known already.
+/// Asks connected providers whose list is old; in the background where something is known already.
 async fn refresh(gateway: &Gateway) {
     let now = gateway.now();
     let connections = gateway.connections();
     let catalog = gateway.catalog();
     let mut first_time = Vec::new();
-    for provider in catalog.iter().filter(|provider| provider.passthrough_models || provider.models.is_empty()) {
+    for provider in catalog.iter() {
         let asked_at = gateway.discovered_at(&provider.id);
         if asked_at.is_some_and(|at| now.since(at) < FRESH) {
             continue;
         }
-        let Some(entry) = connections.of_provider(&provider.id).find(|entry| entry.connection.is_active) else { continue };
+        let Some(entry) = connections.of_provider(&provider.id).find(|entry| entry.connection.is_active) else {
+            continue;
+        };
         let task = {
             let (gateway, entry) = (gateway.clone(), std::sync::Arc::clone(entry));
             async move { discover(&gateway, &entry).await }

@@ -10,15 +10,23 @@ use http::Method;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// An agent asks an upstream for something; Gemini names its model in the path.
-    Agent { operation: Operation, model: Option<String> },
+    Agent {
+        operation: Operation,
+        model: Option<String>,
+    },
     /// The model list, or one of it.
-    Models { beta: bool, id: Option<String> },
+    Models {
+        beta: bool,
+        id: Option<String>,
+    },
     /// `/` and `/health`: no authentication, no data.
     Alive,
     /// `/api/…`: the normalised path.
     Management(String),
     /// The path is known, the method is not; `allow` lists what is.
-    MethodNotAllowed { allow: &'static str },
+    MethodNotAllowed {
+        allow: &'static str,
+    },
     Unknown,
 }
 
@@ -195,7 +203,10 @@ mod tests {
             ("/v1beta/models/gemini-x:generateContent", agent(GenerateContent, Some("gemini-x"))),
             ("/v1/models/gemini-x:streamGenerateContent", agent(StreamGenerateContent, Some("gemini-x"))),
             ("/v1/v1beta/models/gemini-x:countTokens", agent(GeminiCountTokens, Some("gemini-x"))),
-            ("/v1beta/models/openrouter/google/Gemini-X:generateContent", agent(GenerateContent, Some("openrouter/google/Gemini-X"))),
+            (
+                "/v1beta/models/openrouter/google/Gemini-X:generateContent",
+                agent(GenerateContent, Some("openrouter/google/Gemini-X")),
+            ),
             ("/v1beta/models/work%2Fa%20b:generateContent", agent(GenerateContent, Some("work/a b"))),
             ("/v1beta/models/llama3:8b:generateContent", agent(GenerateContent, Some("llama3:8b"))),
         ] {

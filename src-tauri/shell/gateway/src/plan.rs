@@ -30,12 +30,11 @@ pub(crate) fn plan(
     let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
 
-    let Plan::Ranked { attempts, excluded } = routing::plan(Route::Direct, &candidates, |candidate| {
-        match entry_of(candidate) {
+    let Plan::Ranked { attempts, excluded } =
+        routing::plan(Route::Direct, &candidates, |candidate| match entry_of(candidate) {
             Some(entry) => availability(gateway, request, provider, candidate, entry),
             None => Availability::Excluded(exclusion(Mechanism::SwitchedOff, reason::SWITCHED_OFF)),
-        }
-    });
+        });
     let steps = attempts
         .into_iter()
         .filter_map(|attempt| {

@@ -14,13 +14,16 @@ pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Reso
     let settings = gateway.settings();
     let name = match (requested.is_empty(), settings.routing.default_model.as_deref()) {
         (true, Some(default)) => default,
-        (true, None) => return Err(GatewayError::bad_request("the field `model` is missing: name a model as `provider/model`")),
+        (true, None) => {
+            return Err(GatewayError::bad_request("the field `model` is missing: name a model as `provider/model`"));
+        }
         (false, _) => requested,
     };
     let resolved = routing::resolve(name, &gateway.names()).map_err(|missing| not_found(name, &missing.near))?;
     let qualified = format!("{}/{}", resolved.provider, resolved.model);
     if request.key.as_ref().is_some_and(|key| !key.allows_model(&[name, &qualified])) {
-        let message = format!("this local key may not use the model `{}`: allow it under Settings → API Keys", shown(name));
+        let message =
+            format!("this local key may not use the model `{}`: allow it under Settings → API Keys", shown(name));
         return Err(GatewayError::new(Blame::Client, StatusCode::FORBIDDEN, code::PERMISSION_DENIED, message));
     }
     Ok(resolved)

@@ -107,7 +107,9 @@ mod tests {
     #[test]
     fn only_named_headers_pass() {
         let mut upstream = HeaderMap::new();
-        for name in ["content-type", "set-cookie", "server", "x-ratelimit-remaining-requests", "connection", "x-internal"] {
+        for name in
+            ["content-type", "set-cookie", "server", "x-ratelimit-remaining-requests", "connection", "x-internal"]
+        {
             upstream.insert(HeaderName::from_static(name), HeaderValue::from_static("1"));
         }
         let passed = from_upstream(&upstream);
@@ -117,7 +119,10 @@ mod tests {
 
     #[test]
     fn a_value_cannot_smuggle_a_line_break() {
-        assert_eq!(printable("m\r\nset-cookie: x").and_then(|v| v.to_str().ok().map(str::to_owned)).as_deref(), Some("mset-cookie: x"));
+        assert_eq!(
+            printable("m\r\nset-cookie: x").and_then(|v| v.to_str().ok().map(str::to_owned)).as_deref(),
+            Some("mset-cookie: x")
+        );
         assert_eq!(printable("\u{1F600}"), None);
         assert_eq!(printable("plain").as_ref().map(HeaderValue::as_bytes), Some(&b"plain"[..]));
     }

@@ -44,8 +44,10 @@ async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response 
         return error.render(Dialect::Chat, &id);
     }
     let Ok(normalised) = path::normalise(request.uri().path()) else {
-        return GatewayError::bad_request("the path is not readable: no dot segments, and every % followed by two digits")
-            .render(Dialect::Chat, &id);
+        return GatewayError::bad_request(
+            "the path is not readable: no dot segments, and every % followed by two digits",
+        )
+        .render(Dialect::Chat, &id);
     };
     let cross = cors_origin(request.headers());
     let mut response = match path::route(request.method(), &normalised) {
@@ -79,7 +81,9 @@ fn preflight() -> Response {
     headers.insert(http::header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
     headers.insert(
         http::header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("authorization, content-type, x-api-key, x-goog-api-key, anthropic-version, anthropic-beta"),
+        HeaderValue::from_static(
+            "authorization, content-type, x-api-key, x-goog-api-key, anthropic-version, anthropic-beta",
+        ),
     );
     response
 }
@@ -151,8 +155,7 @@ fn alive(gateway: &Gateway, id: &RequestId) -> Response {
 
 fn method_not_allowed(allow: &'static str, id: &RequestId) -> Response {
     let message = format!("this path does not take that method: use {allow}");
-    let error =
-        GatewayError::new(Blame::Client, StatusCode::METHOD_NOT_ALLOWED, code::METHOD_NOT_ALLOWED, message);
+    let error = GatewayError::new(Blame::Client, StatusCode::METHOD_NOT_ALLOWED, code::METHOD_NOT_ALLOWED, message);
     let mut response = error.render(Dialect::Chat, id);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     response
@@ -160,7 +163,9 @@ fn method_not_allowed(allow: &'static str, id: &RequestId) -> Response {
 
 fn unknown(path: &str, id: &RequestId) -> Response {
     let shown: String = path.chars().take(128).collect();
-    let message = format!("nothing is served at {shown}: agents use /v1/chat/completions, /v1/responses, /v1/messages or /v1beta/models");
+    let message = format!(
+        "nothing is served at {shown}: agents use /v1/chat/completions, /v1/responses, /v1/messages or /v1beta/models"
+    );
     GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::UNKNOWN_ENDPOINT, message).render(Dialect::Chat, id)
 }
 

@@ -82,8 +82,8 @@ pub(crate) async fn send(
         body: translated.body,
         request_id: request.id.as_str(),
     };
-    let outgoing = upstream::build(&call)
-        .map_err(|error| transport_failure(gateway, Reason::Unreachable, &error.to_string()))?;
+    let outgoing =
+        upstream::build(&call).map_err(|error| transport_failure(gateway, Reason::Unreachable, &error.to_string()))?;
     let response = respond(gateway, outgoing, &target).await?;
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
@@ -209,10 +209,7 @@ async fn refused(gateway: &Gateway, target: &Target, response: http::Response<up
 
 /// The refusal in the upstream's own bytes, unless they repeat the credential or are no JSON error at all.
 fn passable(head: &http::response::Parts, body: Bytes, target: &Target, error: &UpstreamError) -> Option<Refusal> {
-    let leaks = target
-        .credential
-        .as_ref()
-        .is_some_and(|secret| contains(&body, secret.expose_secret().as_bytes()));
+    let leaks = target.credential.as_ref().is_some_and(|secret| contains(&body, secret.expose_secret().as_bytes()));
     let is_json = body.first().is_some_and(|byte| matches!(byte, b'{' | b'['));
     if leaks || !is_json || error.message.is_empty() {
         return None;

@@ -45,10 +45,11 @@ function AgentDetail({ agent, url }: { agent: Agent; url: string }) {
   const messages = useMessages();
   const words = messages.agents;
   const models = useRead("models_list", {});
-  const names = models.data?.models.filter((model) => model.enabled).map((model) => model.id) ?? [];
+  const names = models.data?.models.filter((model) => model.enabled).map((model) => model.qualified) ?? [];
   const [chosen, setChosen] = useState<string | null>(null);
   const [key, setKey] = useState<string | null>(null);
-  const context = { url, key: key ?? words.keyPlaceholder, model: chosen ?? names[0] ?? "" };
+  const model = chosen ?? names[0] ?? "";
+  const context = { url, key: key ?? words.keyPlaceholder, model: model || words.modelPlaceholder };
 
   return (
     <article aria-labelledby="agent" className="flex flex-col gap-5">
@@ -60,7 +61,7 @@ function AgentDetail({ agent, url }: { agent: Agent; url: string }) {
       </header>
       <div className="grid gap-4 wide:grid-cols-2">
         <Field label={words.model} help={words.modelHelp}>
-          {(control) => <ModelPicker control={control} value={context.model} models={names} onChange={setChosen} />}
+          {(control) => <ModelPicker control={control} value={model} models={names} onChange={setChosen} />}
         </Field>
         <div className="flex min-w-0 flex-col gap-1">
           <span className="font-medium">{words.key}</span>

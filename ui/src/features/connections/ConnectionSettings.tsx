@@ -8,9 +8,11 @@ import { ErrorLine } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { Input, TextArea } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import { useChange, useRead } from "@/host/queries";
+import { useConnectionModels } from "@/components/use-connection-models";
+import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { useDraft } from "@/lib/hooks";
+import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
 
 type Props = { connection: Connection; provider: CatalogProvider | undefined };
 
@@ -18,10 +20,9 @@ export function ConnectionSettings({ connection, provider }: Props) {
   const messages = useMessages();
   const words = messages.connections;
   const update = useChange("connection_update");
-  const models = useRead("connection_models", { id: connection.id });
+  const { models } = useConnectionModels(connection.id);
   const save = (change: ConnectionChange) => update.mutate({ id: connection.id, ...change });
   const refused = (field: string) => update.error?.field(field);
-  const specific = connection.providerSpecificData;
   const nameError = update.error?.code === "conflict" ? words.duplicateName : refused("name");
   const placed = nameError !== undefined || (update.error?.details.length ?? 0) > 0;
 
@@ -49,7 +50,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
             <ModelPicker
               control={control}
               value={connection.defaultModel ?? ""}
-              models={models.data?.models.map((model) => model.id) ?? []}
+              models={models.map((model) => model.id)}
               none={words.anyModel}
               onChange={(model) => save({ defaultModel: model || null })}
             />
@@ -81,14 +82,14 @@ export function ConnectionSettings({ connection, provider }: Props) {
           <TextField
             label={words.baseUrl}
             help={words.baseUrlHelp}
-            value={specific.baseUrl ?? ""}
+            value={baseUrlOf(connection)}
             placeholder={provider?.baseUrl}
             mono
             error={refused("providerSpecificData.baseUrl") ?? refused("baseUrl")}
             onSave={(baseUrl) => save({ providerSpecificData: { baseUrl: baseUrl || null } })}
           />
           <PrivateNetworkSwitch
-            checked={specific.allowPrivateNetwork ?? false}
+            checked={allowsPrivateNetwork(connection)}
             onChange={(allowPrivateNetwork) => save({ providerSpecificData: { allowPrivateNetwork } })}
           />
         </Group>

@@ -1,6 +1,6 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import type { CustomNode } from "@/bindings";
+import type { Node } from "@/bindings";
 import { NodeFields } from "@/components/NodeFields";
 import { notify } from "@/components/notify";
 import { SidePanel } from "@/components/SidePanel";
@@ -9,7 +9,7 @@ import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
-import { draftOf, isComplete, toNode } from "@/lib/node-draft";
+import { draftOf, isComplete, toChange } from "@/lib/endpoint-draft";
 
 const route = getRouteApi("/providers/$providerId/endpoint");
 
@@ -29,7 +29,7 @@ export function EndpointPanel() {
   );
 }
 
-function EndpointForm({ node, onSaved }: { node: CustomNode; onSaved(): void }) {
+function EndpointForm({ node, onSaved }: { node: Node; onSaved(): void }) {
   const messages = useMessages();
   const words = messages.nodes;
   const navigate = useNavigate();
@@ -43,7 +43,7 @@ function EndpointForm({ node, onSaved }: { node: CustomNode; onSaved(): void }) 
   const save = (event: FormEvent) => {
     event.preventDefault();
     update.mutate(
-      { id: node.id, ...toNode(draft) },
+      { id: node.id, ...toChange(draft) },
       {
         onSuccess: () => {
           notify.done(words.saved);
@@ -66,7 +66,7 @@ function EndpointForm({ node, onSaved }: { node: CustomNode; onSaved(): void }) 
 
   return (
     <form onSubmit={save} className="flex flex-col gap-4">
-      <NodeFields draft={draft} onChange={setDraft} refusal={update.error} />
+      <NodeFields fixed draft={draft} onChange={setDraft} refusal={update.error} />
       {update.error && update.error.details.length === 0 && <ErrorLine error={update.error} />}
       {remove.error && <ErrorLine error={remove.error} />}
       <div className="flex items-center gap-2">

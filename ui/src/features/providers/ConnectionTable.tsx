@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Connection, ConnectionList } from "@/bindings";
+import type { Connection, Connections } from "@/bindings";
 import { Announcement, type Column, DataTable } from "@/components/DataTable";
 import { useReportError } from "@/components/notify";
 import { ConnectionBadge } from "@/components/StatusBadge";
@@ -159,7 +159,7 @@ function useOrder(provider: string, saved: readonly Connection[]) {
     if (!moved) return;
     connections.splice(to, 0, moved);
     const key = readKey("connections_list", { provider });
-    client.setQueryData<ConnectionList>(key, { connections });
+    client.setQueryData<Connections>(key, { connections });
     setAnnouncement(messages.connections.moved(moved.name, to + 1, connections.length));
     save.mutate(
       { provider, connectionIds: connections.map(({ id }) => id) },

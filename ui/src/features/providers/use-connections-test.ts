@@ -1,10 +1,10 @@
-import type { ConnectionTestSelection } from "@/bindings";
+import type { BatchTest } from "@/bindings";
 import { notify, useReportError } from "@/components/notify";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 
 /** “Test all”: says how many passed, and changes no state. */
-export function useConnectionsTest(selection: ConnectionTestSelection) {
+export function useConnectionsTest(selection: BatchTest) {
   const words = useMessages().providers;
   const report = useReportError();
   const test = useChange("connections_test");

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { FolderOpen } from "lucide-react";
-import { useId } from "react";
-import type { SettingField as SettingFieldView, SettingValue } from "@/bindings";
+import { useId, useState } from "react";
+import type { JsonValue, SettingField as SettingFieldView } from "@/bindings";
 import { CopyLine } from "@/components/CopyButton";
 import { FieldRow, Section } from "@/components/Field";
 import { notify } from "@/components/notify";
@@ -126,9 +126,11 @@ function Gateway() {
   const messages = useMessages();
   const settings = useRead("settings_fields", null);
   const update = useChange("settings_update");
+  const [changing, setChanging] = useState<string | null>(null);
 
-  const save = (field: SettingFieldView, value: SettingValue) => {
+  const save = (field: SettingFieldView, value: JsonValue) => {
     const [section = "", key = ""] = field.path.split(".");
+    setChanging(field.path);
     update.mutate(
       { [section]: { [key]: value } },
       {
@@ -140,8 +142,7 @@ function Gateway() {
     );
   };
   const refused = (path: string) => {
-    const key = path.split(".")[1] ?? "";
-    if (!update.error || !(key in (update.variables.gateway ?? {}))) return undefined;
+    if (!update.error || path !== changing) return undefined;
     if (path === "gateway.port" && update.error.code === "conflict") return messages.settings.portInUse;
     return update.error.field(path) ?? errorWords(update.error, messages).title;
   };

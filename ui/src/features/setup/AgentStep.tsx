@@ -57,7 +57,11 @@ export function AgentStep({ providerId, connectionId, madeKey, onMadeKey, onDone
           <AgentSettings
             key={agent.id}
             agent={agent}
-            context={{ url: context.url, key: madeKey ?? messages.agents.keyPlaceholder, model }}
+            context={{
+              url: context.url,
+              key: madeKey ?? messages.agents.keyPlaceholder,
+              model: model || messages.agents.modelPlaceholder,
+            }}
           />
           <div>
             <Button variant="primary" onClick={onDone}>

@@ -47,7 +47,7 @@ export function RequestStep({ providerId, connectionId, madeKey, onBack, onFinis
             text={curlChat({
               url: context.url,
               key: madeKey ?? messages.agents.keyPlaceholder,
-              model: context.firstModel,
+              model: context.firstModel || messages.agents.modelPlaceholder,
             })}
           />
         </div>

@@ -23,7 +23,7 @@ fn text(bytes: bytes::Bytes) -> String {
 #[test]
 fn each_shape_carries_what_its_clients_read() {
     let open_ai = r#"{"id":"acme/one","object":"model","created":1735689600,"owned_by":"acme","name":"One","context_length":200000,"context_window":200000,"max_input_tokens":200000,"max_output_tokens":8192,"capabilities":{"tools":true,"audio":false},"pricing":{"input":3.0,"output":15.0,"cache_read":0.3},"parent":"a/one"}"#;
-    let anthropic = r#"{"type":"model","id":"acme/one","display_name":"One","created_at":"2025-01-01T00:00:00Z","context_length":200000,"context_window":200000,"max_input_tokens":200000,"max_output_tokens":8192,"capabilities":{"tools":true,"audio":false},"pricing":{"input":3.0,"output":15.0,"cache_read":0.3},"parent":"a/one"}"#;
+    let anthropic = r#"{"type":"model","id":"acme/one","display_name":"One","created_at":"2025-01-01T00:00:00Z","lifecycle":"active","max_tokens":8192,"context_length":200000,"context_window":200000,"max_input_tokens":200000,"max_output_tokens":8192,"pricing":{"input":3.0,"output":15.0,"cache_read":0.3},"parent":"a/one"}"#;
     let gemini = r#"{"name":"models/acme/one","version":"1","displayName":"One","description":"One by acme","inputTokenLimit":200000,"outputTokenLimit":8192,"supportedGenerationMethods":["generateContent","streamGenerateContent","countTokens"]}"#;
     for (shape, one, list) in [
         (ListShape::OpenAi, open_ai, format!("{{\"object\":\"list\",\"data\":[{open_ai}]}}")),

@@ -78,6 +78,10 @@ struct AnthropicModel<'a> {
     id: &'a str,
     display_name: &'a str,
     created_at: String,
+    /// Newer Anthropic SDKs insist on it.
+    lifecycle: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
     #[serde(flatten)]
     extras: Extras<'a>,
 }
@@ -109,7 +113,9 @@ struct Extras<'a> {
     max_input_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
-    capabilities: Capabilities,
+    /// Left out of the Anthropic shape, whose own field of that name means something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capabilities: Option<Capabilities>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pricing: Option<ModelPrice>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,7 +140,9 @@ fn anthropic(entry: &ModelEntry) -> AnthropicModel<'_> {
         id: &entry.id,
         display_name: name(entry),
         created_at: created.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string(),
-        extras: extras(entry),
+        lifecycle: "active",
+        max_tokens: entry.max_output,
+        extras: Extras { capabilities: None, ..extras(entry) },
     }
 }
 
@@ -157,7 +165,7 @@ fn extras(entry: &ModelEntry) -> Extras<'_> {
         context_window: context,
         max_input_tokens: context,
         max_output_tokens: entry.max_output,
-        capabilities: entry.capabilities,
+        capabilities: Some(entry.capabilities),
         pricing: entry.price,
         parent: entry.parent.as_deref(),
     }

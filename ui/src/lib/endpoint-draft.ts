@@ -1,9 +1,9 @@
-/** A custom endpoint while it is being described. */
-import type { AuthCarrier, CustomNode, CustomNodeCreate } from "@/bindings";
+/** A custom endpoint while it is being described. Its prefix and format are chosen once: connections hang on them. */
+import type { AuthCarrier, Node, NodeChange, NodeDraft } from "@/bindings";
 
 export type Family = "openai" | "anthropic" | "gemini";
 
-export type NodeDraft = {
+export type EndpointDraft = {
   family: Family;
   /** Which of the two OpenAI formats. */
   openAiApi: "chat" | "responses";
@@ -27,7 +27,7 @@ export const exampleUrl: Record<Family, string> = {
   gemini: "https://llm.example.com/v1beta",
 };
 
-export const emptyDraft: NodeDraft = {
+export const emptyDraft: EndpointDraft = {
   family: "openai",
   openAiApi: "chat",
   name: "",
@@ -37,7 +37,7 @@ export const emptyDraft: NodeDraft = {
   allowPrivateNetwork: false,
 };
 
-export function draftOf(node: CustomNode): NodeDraft {
+export function draftOf(node: Node): EndpointDraft {
   const family: Family = node.apiType === "messages" ? "anthropic" : node.apiType === "gemini" ? "gemini" : "openai";
   return {
     family,
@@ -50,11 +50,11 @@ export function draftOf(node: CustomNode): NodeDraft {
   };
 }
 
-export function prefixOf(draft: NodeDraft): string {
+export function prefixOf(draft: EndpointDraft): string {
   return draft.prefix ?? slug(draft.name);
 }
 
-export function isComplete(draft: NodeDraft): boolean {
+export function isComplete(draft: EndpointDraft): boolean {
   return draft.name.trim() !== "" && draft.baseUrl.trim() !== "" && isPrefix(prefixOf(draft));
 }
 
@@ -62,16 +62,37 @@ export function isPrefix(text: string): boolean {
   return /^[a-z0-9][a-z0-9-]*$/.test(text);
 }
 
-export function toNode(draft: NodeDraft): CustomNodeCreate {
-  const apiType = draft.family === "openai" ? draft.openAiApi : draft.family === "anthropic" ? "messages" : "gemini";
+export function toNode(draft: EndpointDraft): NodeDraft {
   return {
     name: draft.name.trim(),
     prefix: prefixOf(draft),
-    apiType,
+    apiType: apiType(draft),
     baseUrl: draft.baseUrl.trim(),
     authCarrier: draft.carrier,
     allowPrivateNetwork: draft.allowPrivateNetwork,
   };
+}
+
+/** What can still change once the endpoint exists. */
+export function toChange(draft: EndpointDraft): NodeChange {
+  const { prefix: _, apiType: __, type: ___, ...change } = toNode(draft);
+  return change;
+}
+
+/** Whether the draft is still that endpoint, or has become another one. */
+export function isSameEndpoint(draft: EndpointDraft, node: Node): boolean {
+  return node.prefix === prefixOf(draft) && node.apiType === apiType(draft);
+}
+
+function apiType(draft: EndpointDraft): NodeDraft["apiType"] {
+  switch (draft.family) {
+    case "openai":
+      return draft.openAiApi;
+    case "anthropic":
+      return "messages";
+    case "gemini":
+      return "gemini";
+  }
 }
 
 function slug(text: string): string {

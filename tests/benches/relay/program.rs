@@ -1,0 +1,168 @@
+//! The programs under measurement as processes of their own, and the data folders they start with.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use domain::client_key::ClientKey;
+use domain::connection::{AuthType, Connection, ProviderSpecific};
+use domain::{Clock, Dialect, wire};
+use fake_upstream::FakeUpstream;
+use secrecy::SecretString;
+use sha2::{Digest, Sha256};
+use store::{Options, SecretStoreChoice, Store};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::bare;
+
+/// The local key that agents carry.
+pub const CLIENT_KEY: &str = "sk-omni-bench";
+
+/// A process that said where it listens. Dropping it ends it.
+pub struct Program {
+    child: Child,
+    url: String,
+    /// From the start of the process to its word that it listens.
+    pub started_in: Duration,
+}
+
+/// What a process has done since it began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    pub time: Duration,
+    /// How often one of its threads was put on a processor.
+    pub turns: u64,
+}
+
+/// The headless release build: the one that is named, or this workspace's own, made fresh.
+pub fn binary() -> Result<PathBuf> {
+    if let Some(named) = std::env::var_os("OMNIROUTE_BIN") {
+        return Ok(named.into());
+    }
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--package", "omniroute", "--no-default-features", "--quiet"])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .status()?;
+    ensure!(built.success(), "the program does not build");
+    // This program lies in `release/deps`.
+    let own = std::env::current_exe()?;
+    let folder = own.ancestors().nth(2).context("a target folder")?;
+    Ok(folder.join(format!("omniroute{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// A data folder with one local key and so many accounts at the fake upstream.
+pub async fn folder(upstream: &FakeUpstream, connections: usize) -> Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    let clock: Arc<dyn Clock> = Arc::new(server::SystemClock::start());
+    let now = clock.now();
+    let (tracker, cancel) = (TaskTracker::new(), CancellationToken::new());
+    let options = Options { secret_store: SecretStoreChoice::File };
+    let store = Store::open(folder.path(), options, clock, &tracker, cancel.clone()).await?;
+    let key = ClientKey {
+        id: "bench".into(),
+        name: "bench".to_owned(),
+        hash: Sha256::digest(CLIENT_KEY).into(),
+        tail: "ench".to_owned(),
+        is_active: true,
+        scopes: Vec::new(),
+        allowed_models: Vec::new(),
+        allowed_connections: Vec::new(),
+        expires_at: None,
+        last_used_at: None,
+        created_at: now,
+    };
+    store.insert_key(&key).await?;
+    for priority in 1..=u32::try_from(connections)? {
+        let connection = Connection {
+            id: format!("c{priority}").into(),
+            provider: "openai".into(),
+            name: format!("Account {priority}"),
+            auth_type: AuthType::Apikey,
+            priority,
+            is_active: true,
+            default_model: None,
+            credential_tail: None,
+            max_concurrent: None,
+            excluded_models: Vec::new(),
+            proxy_url: None,
+            tags: Vec::new(),
+            specific: ProviderSpecific {
+                base_url: Some(upstream.base_url(Dialect::Chat)),
+                allow_private_network: true,
+            },
+            extra: serde_json::Map::new(),
+            created_at: now,
+            updated_at: now,
+        };
+        let credential = SecretString::from(format!("sk-upstream-account-{priority}"));
+        store.insert_connection(&connection, Some(credential)).await?;
+    }
+    store.close().await?;
+    cancel.cancel();
+    tracker.close();
+    tracker.wait().await;
+    Ok(folder)
+}
+
+impl Program {
+    /// `omniroute serve` on a free port.
+    pub fn start(binary: &Path, folder: &Path) -> Result<Program> {
+        let arguments = ["serve", "--port", "0", "--json", "--data-dir"].map(OsStr::new);
+        Program::spawn(Command::new(binary).args(arguments).arg(folder).env(wire::env::SECRET_STORE, "file"))
+    }
+
+    /// The bare relay: this program again, in its other role.
+    pub fn start_bare(upstream: &str) -> Result<Program> {
+        Program::spawn(Command::new(std::env::current_exe()?).args([bare::ARGUMENT, upstream]))
+    }
+
+    fn spawn(command: &mut Command) -> Result<Program> {
+        let start = Instant::now();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let output = child.stdout.take().context("an output")?;
+        let mut program = Program { child, url: String::new(), started_in: Duration::ZERO };
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        program.started_in = start.elapsed();
+        let said: serde_json::Value = serde_json::from_str(&line)
+            .with_context(|| format!("no address in {line:?}: the program did not start"))?;
+        program.url = said["url"].as_str().context("a url")?.to_owned();
+        Ok(program)
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Resident memory in KiB.
+    pub fn memory(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a resident size")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+
+    pub fn work(&self) -> Result<Work> {
+        let mut work = Work::default();
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let figures = std::fs::read_to_string(task?.path().join("schedstat"))?;
+            let mut figures = figures.split_whitespace().map(str::parse::<u64>);
+            work.time += Duration::from_nanos(figures.next().context("a time")??);
+            work.turns += figures.nth(1).context("turns")??;
+        }
+        Ok(work)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,64 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import type { GatewayState } from "@/host";
+import { fakeHost } from "@/test/fake-host";
+import { open } from "@/test/render";
+import { connection, world } from "@/test/world";
+
+describe("the shell", () => {
+  it("tells where the gateway listens, and says so when it is gone and back", async () => {
+    const host = fakeHost(world());
+    open("/home", host);
+    expect(await screen.findByText("127.0.0.1:20128")).toBeVisible();
+    expect(screen.getByText("Running")).toBeVisible();
+    host.connected(false);
+    expect(await screen.findByText("The gateway does not answer")).toBeVisible();
+    host.connected(true);
+    await waitFor(() => expect(screen.queryByText("The gateway does not answer")).not.toBeInTheDocument());
+  });
+
+  it("reads everything again after the events were lost", async () => {
+    const host = fakeHost(world({ connections: [connection("c1")] }));
+    open("/providers", host);
+    await screen.findByRole("grid");
+    const before = host.calls("connections_list").length;
+    host.connected(false);
+    host.connected(true);
+    await waitFor(() => expect(host.calls("connections_list").length).toBeGreaterThan(before));
+  });
+
+  it("Ctrl-K goes anywhere by name", async () => {
+    const { user, path } = open("/home", fakeHost(world()));
+    await screen.findByText("127.0.0.1:20128");
+    await user.keyboard("{Control>}k{/Control}");
+    const palette = await screen.findByRole("dialog", { name: "Commands" });
+    await user.type(within(palette).getByRole("combobox"), "agents{Enter}");
+    await waitFor(() => expect(path()).toBe("/settings/agents"));
+  });
+
+  it("an unknown address leads home", async () => {
+    const { user, path } = open("/nowhere", fakeHost(world()));
+    await user.click(await screen.findByRole("button", { name: "Go to Home" }));
+    await waitFor(() => expect(path()).toBe("/home"));
+  });
+
+  it("says that the port is taken and starts on the next one", async () => {
+    let report: (state: GatewayState) => void = () => undefined;
+    const gateway = {
+      watch: (listener: (state: GatewayState) => void) => {
+        report = listener;
+        listener({ state: "port_taken", port: 20128, next: 20129 });
+        return () => undefined;
+      },
+      startOn: async (port: number) => {
+        const state: GatewayState = { state: "running", url: `http://127.0.0.1:${port}` };
+        report(state);
+        return state;
+      },
+    };
+    const { user } = open("/home", fakeHost(world(), { gateway }));
+    expect(await screen.findByRole("heading", { name: "Port 20128 is taken" })).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Use port 20129" }));
+    expect(await screen.findByRole("heading", { name: "Last requests" })).toBeVisible();
+  });
+});

@@ -1,0 +1,115 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { fakeHost, refuse } from "@/test/fake-host";
+import { expectAccessible, open } from "@/test/render";
+import { connection, world } from "@/test/world";
+
+describe("adding a connection", () => {
+  it("tests first and saves only what passed", async () => {
+    const host = fakeHost(world());
+    const { user, path } = open("/providers/anthropic/add", host);
+    await user.type(await screen.findByLabelText("API key"), " sk-ant-1 ");
+    await user.click(screen.getByRole("button", { name: "Test and save" }));
+    await waitFor(() => expect(path()).toBe("/providers/anthropic"));
+    const input = { provider: "anthropic", name: "Anthropic", apiKey: "sk-ant-1" };
+    expect(host.calls("connection_validate")).toEqual([input]);
+    expect(host.calls("connection_create")).toEqual([input]);
+  });
+
+  it("names what went wrong and lets the person save all the same", async () => {
+    const host = fakeHost({
+      ...world(),
+      connection_validate: () => ({
+        ok: false,
+        status: 401,
+        latencyMs: 210,
+        error: { code: "unauthorized", message: "invalid x-api-key" },
+      }),
+    });
+    const { user } = open("/providers/anthropic/add", host, { preferences: { language: "it" } });
+    await user.type(await screen.findByLabelText("Chiave API"), "sk-ant-1");
+    await user.click(screen.getByRole("button", { name: "Prova e salva" }));
+    expect(await screen.findByText("La chiave non è stata accettata")).toBeVisible();
+    expect(screen.getByText(/invalid x-api-key/)).toBeVisible();
+    expect(host.calls("connection_create")).toEqual([]);
+    await user.click(screen.getByRole("button", { name: "Salva anche se non passa" }));
+    await waitFor(() => expect(host.calls("connection_create")).toHaveLength(1));
+  });
+
+  it("a local server needs no key", async () => {
+    const host = fakeHost(world());
+    const { user } = open("/providers/ollama/add", host);
+    await user.click(await screen.findByRole("button", { name: "Test and save" }));
+    await waitFor(() => expect(host.calls("connection_create")).toEqual([{ provider: "ollama", name: "Ollama" }]));
+  });
+
+  it("puts a refused address beside its field", async () => {
+    const host = fakeHost({
+      ...world(),
+      connection_validate: () =>
+        refuse({
+          code: "invalid_request",
+          details: [{ field: "providerSpecificData.baseUrl", message: "169.254.0.1 is never allowed" }],
+        }),
+    });
+    const { user } = open("/providers/ollama/add", host);
+    const field = await screen.findByLabelText(/Base URL/);
+    await user.type(field, "http://169.254.0.1/v1");
+    await user.click(screen.getByRole("button", { name: "Test and save" }));
+    await waitFor(() => expect(field).toHaveAccessibleDescription("169.254.0.1 is never allowed"));
+    expect(field).toBeInvalid();
+  });
+});
+
+describe("a connection's panel", () => {
+  const cooling = connection("c1", {
+    name: "Work",
+    testStatus: "error",
+    rateLimitedUntil: new Date(Date.now() + 162_000).toISOString(),
+    lastError: "429 rate limit",
+  });
+  const at = "/providers/anthropic/connections/c1";
+
+  it("says why it is left out and until when", async () => {
+    open(at, fakeHost(world({ connections: [cooling] })));
+    const why = await screen.findByRole("region", { name: "Why it is left out" });
+    expect(why).toHaveTextContent("429 rate limit");
+    expect(why).toHaveTextContent(/\(2:\d\d\)/);
+  });
+
+  it("saves a name when it is left, and nothing while it is typed", async () => {
+    const host = fakeHost(world({ connections: [connection("c1", { name: "Work" })] }));
+    const { user } = open(at, host);
+    const name = await screen.findByLabelText("Name");
+    await user.clear(name);
+    await user.type(name, "Team");
+    expect(host.calls("connection_update")).toEqual([]);
+    await user.tab();
+    await waitFor(() => expect(host.calls("connection_update")).toEqual([{ id: "c1", name: "Team" }]));
+    expect(await screen.findByRole("heading", { name: "Team" })).toBeVisible();
+  });
+
+  it("deletes at once, and undo brings it back", async () => {
+    const host = fakeHost(world({ connections: [connection("c1", { name: "Work" })] }));
+    const { user, path } = open(at, host);
+    await user.click(await screen.findByRole("button", { name: "Delete connection" }));
+    await screen.findByText("Work was deleted");
+    expect(path()).toBe("/providers/anthropic");
+    await user.click(screen.getByRole("button", { name: "Undo" }));
+    await screen.findByText("Work is back");
+    expect(within(await screen.findByRole("grid")).getByText("Work")).toBeVisible();
+  });
+
+  it("closes with Escape", async () => {
+    const { user, path } = open(at, fakeHost(world({ connections: [cooling] })));
+    await screen.findByRole("complementary", { name: "Work" });
+    await user.keyboard("{Escape}");
+    await waitFor(() => expect(path()).toBe("/providers/anthropic"));
+  });
+
+  it("is accessible", async () => {
+    const { container } = open(at, fakeHost(world({ connections: [cooling] })));
+    await screen.findByRole("complementary", { name: "Work" });
+    await expectAccessible(container);
+  });
+});

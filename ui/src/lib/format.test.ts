@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { createFormat } from "./format";
+
+describe("durations", () => {
+  const en = createFormat("en");
+  const italian = createFormat("it");
+
+  it.each([
+    [0, "0 ms"],
+    [999, "999 ms"],
+    [1_000, "1.0 s"],
+    [9_949, "9.9 s"],
+    [42_000, "42 s"],
+    [60_000, "1 min"],
+    [192_000, "3 min 12 s"],
+    [18_120_000, "5 h 2 min"],
+    [3 * 86_400_000, "3 days"],
+  ])("%d ms is written “%s”", (ms, text) => expect(en.duration(ms)).toBe(text));
+
+  it("are written with the language's decimal sign", () => expect(italian.duration(2_400)).toBe("2,4 s"));
+
+  it.each([
+    [42_000, "0:42"],
+    [41_001, "0:42"],
+    [162_000, "2:42"],
+    [-5, "0:00"],
+  ])("%d ms are left as “%s”", (ms, text) => expect(en.remaining(ms)).toBe(text));
+});
+
+describe("relative time", () => {
+  const en = createFormat("en");
+  it.each([
+    [2_000, "now"],
+    [30_000, "30 sec. ago"],
+    [120_000, "2 min. ago"],
+    [7_200_000, "2 hr. ago"],
+  ])("%d ms ago is “%s”", (elapsed, text) =>
+    expect(en.relative(1_000_000_000_000 - elapsed, 1_000_000_000_000)).toBe(text),
+  );
+});

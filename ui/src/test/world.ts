@@ -1,0 +1,232 @@
+/** Records as the gateway sends them, with what a test does not care about filled in. */
+import type { App, CatalogProvider, Connection, Model, RequestRow, SettingField } from "@/bindings";
+import type { Answers } from "./fake-host";
+
+export const app: App = {
+  name: "OmniRoute",
+  version: "0.1.0",
+  dataDir: "/home/ada/.local/share/app.omniroute.desktop",
+  url: "http://127.0.0.1:20128",
+  startedAt: new Date(Date.now() - 60_000).toISOString(),
+  secretStore: "file",
+  firstRunDone: true,
+};
+
+export function provider(id: string, part: Partial<CatalogProvider> = {}): CatalogProvider {
+  return {
+    id,
+    alias: id,
+    name: id,
+    class: "apikey",
+    dialect: "chat",
+    dialects: ["chat"],
+    authType: "apikey",
+    passthroughModels: false,
+    perModelQuota: false,
+    baseUrl: `https://api.${id}.example/v1`,
+    keyUrl: null,
+    keyHint: null,
+    custom: false,
+    models: 1,
+    ...part,
+  };
+}
+
+export const anthropic = provider("anthropic", { name: "Anthropic", dialect: "messages", dialects: ["messages"] });
+export const ollama = provider("ollama", {
+  name: "Ollama",
+  class: "local",
+  authType: "none",
+  baseUrl: "http://127.0.0.1:11434/v1",
+});
+
+export function connection(id: string, part: Partial<Connection> = {}): Connection {
+  return {
+    id,
+    provider: "anthropic",
+    name: id,
+    authType: "apikey",
+    priority: 1,
+    isActive: true,
+    email: null,
+    displayName: null,
+    defaultModel: null,
+    hasCredential: true,
+    credentialTail: "x7Qa",
+    tokenExpiresAt: null,
+    scopes: null,
+    testStatus: "active",
+    rateLimitedUntil: null,
+    backoffLevel: 0,
+    lastError: null,
+    lastErrorType: null,
+    lastErrorSource: null,
+    errorCode: null,
+    lastErrorAt: null,
+    expiredRetryCount: 0,
+    expiredRetryAt: null,
+    consecutiveUseCount: 0,
+    lastUsedAt: null,
+    maxConcurrent: null,
+    rateLimitProtection: false,
+    rateLimitOverrides: {},
+    quotaWindowThresholds: {},
+    excludedModels: [],
+    proxyUrl: null,
+    tags: [],
+    providerSpecificData: {},
+    createdAt: "2026-01-01T00:00:00.000Z",
+    updatedAt: "2026-01-01T00:00:00.000Z",
+    ...part,
+  };
+}
+
+export function model(provider: string, id: string): Model {
+  return {
+    provider,
+    providerName: provider,
+    id,
+    name: id,
+    qualified: `${provider}/${id}`,
+    dialect: "chat",
+    context: null,
+    maxOutput: null,
+    supports: { tools: null, vision: null, reasoning: null, structuredOutput: null, audio: null },
+    efforts: [],
+    price: null,
+    enabled: true,
+  };
+}
+
+export function request(id: string, part: Partial<RequestRow> = {}): RequestRow {
+  return {
+    id,
+    timestamp: new Date().toISOString(),
+    method: "POST",
+    path: "/v1/messages",
+    sourceFormat: "messages",
+    targetFormat: "messages",
+    status: 200,
+    outcome: "success",
+    stream: true,
+    requestedModel: "anthropic/claude-sonnet-4-6",
+    provider: "anthropic",
+    model: "claude-sonnet-4-6",
+    connectionId: "c1",
+    connectionName: "Work",
+    comboName: null,
+    strategy: null,
+    keyId: "k1",
+    keyName: "Local agents",
+    agent: "claude-cli",
+    attempts: 1,
+    durationMs: 1_240,
+    ttftMs: 410,
+    tokensInput: 1_200,
+    tokensOutput: 80,
+    tokensCacheRead: null,
+    tokensCacheCreation: null,
+    tokensReasoning: null,
+    estimated: false,
+    cost: null,
+    errorCode: null,
+    errorSummary: null,
+    sessionTag: null,
+    ...part,
+  };
+}
+
+export const portField: SettingField = {
+  path: "gateway.port",
+  kind: "integer",
+  unit: null,
+  min: 1024,
+  max: 65535,
+  choices: [],
+  default: 20128,
+  env: "OMNIROUTE_PORT",
+  value: 20128,
+  source: "default",
+  environment: null,
+  help: "",
+};
+
+type World = {
+  providers: CatalogProvider[];
+  connections: Connection[];
+  requests: RequestRow[];
+  keys: { name: string; tail: string }[];
+};
+
+/** A gateway with these records in it, which changes of the window really change. */
+export function world(part: Partial<World> = {}): Answers {
+  const state: World = { providers: [anthropic, ollama], connections: [], requests: [], keys: [], ...part };
+  const deleted = new Map<string, Connection>();
+  const find = (id: string) => state.connections.find((candidate) => candidate.id === id) as Connection;
+  const keyRecord = (key: { name: string; tail: string }) => ({
+    id: key.tail,
+    isActive: true,
+    scopes: [],
+    allowedModels: [],
+    allowedConnections: [],
+    expiresAt: null,
+    lastUsedAt: null,
+    createdAt: "2026-01-01T00:00:00.000Z",
+    ...key,
+  });
+  return {
+    app_get: () => app,
+    catalog_providers: () => ({ providers: state.providers }),
+    connections_list: (input) => ({
+      connections: state.connections.filter((c) => !input.provider || c.provider === input.provider),
+    }),
+    connection_get: ({ id }) => ({
+      connection: find(id),
+      lockouts: [],
+      breaker: { state: "CLOSED", failureCount: 0, retryAfterMs: 0 },
+      inFlight: 0,
+    }),
+    connection_models: () => ({
+      models: [
+        { id: "claude-sonnet-4-6", name: "", context: null, maxOutput: null, enabled: true, source: "catalogue" },
+      ],
+      fetchedAt: null,
+    }),
+    connection_validate: () => ({ ok: true, status: 200, latencyMs: 300, error: null }),
+    connection_create: (input) => {
+      const made = connection(`c${state.connections.length + 1}`, { provider: input.provider, name: input.name });
+      state.connections = [...state.connections, made];
+      return { connection: made };
+    },
+    connection_update: ({ id, ...change }) => {
+      state.connections = state.connections.map((c) => (c.id === id ? ({ ...c, ...change } as Connection) : c));
+      return { connection: find(id) };
+    },
+    connection_delete: ({ id }) => {
+      deleted.set(id, find(id));
+      state.connections = state.connections.filter((c) => c.id !== id);
+      return { ok: true };
+    },
+    connection_restore: ({ id }) => {
+      const back = deleted.get(id) as Connection;
+      state.connections = [...state.connections, back];
+      return { connection: back };
+    },
+    connections_order: ({ connectionIds }) => {
+      state.connections = connectionIds.map(find);
+      return { connections: state.connections };
+    },
+    keys_list: () => ({ keys: state.keys.map(keyRecord) }),
+    key_create: ({ name }) => {
+      const made = { name, tail: "Qm4c" };
+      state.keys = [...state.keys, made];
+      return { key: "sk-omni-a-key-shown-once-Qm4c", record: keyRecord(made) };
+    },
+    models_list: () => ({ models: [] }),
+    requests_list: ({ since, limit }) => ({
+      requests: state.requests.filter((r) => !since || r.timestamp >= since).slice(0, limit ?? undefined),
+      nextCursor: null,
+    }),
+    settings_fields: () => ({ fields: [portField] }),
+  };
+}
