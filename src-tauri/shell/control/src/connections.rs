@@ -71,6 +71,7 @@ pub async fn connection_update(
     apply(control, &mut connection, change)?;
     let stored = control.store().update_connection(&connection, credential, expected).await?;
     if is_new {
+        control.unvouch(&stored.id);
         control.engine().reset(&stored.id);
     }
     control.reload_connections().await?;
@@ -83,6 +84,7 @@ pub async fn connection_delete(control: &Control, id: String) -> Result<Done, Co
     control.store().delete_connection(&id, control.now()).await?;
     control.reload_connections().await?;
     control.engine().forget(&id);
+    control.unvouch(&id);
     Ok(Done::OK)
 }
 
@@ -96,7 +98,7 @@ pub async fn connection_restore(control: &Control, id: String) -> Result<Connect
 /// The operator's reset: forgets what went wrong with a connection.
 pub async fn connection_reset(control: &Control, id: String) -> Result<ConnectionReply, ControlError> {
     let connection = find(control, &id)?;
-    control.engine().reset(&connection.id);
+    control.vouch(&connection.id);
     Ok(ConnectionReply { connection: view_of(control, &connection) })
 }
 
@@ -232,10 +234,10 @@ pub(crate) fn later(now: Timestamp, before: Timestamp) -> Timestamp {
 
 /// The record as it is shown: what is stored, and what the Engine knows about it.
 pub(crate) fn view_of(control: &Control, connection: &Connection) -> view::Connection {
-    view_with(connection, &control.engine().connection(&connection.id))
+    view_with(connection, &control.engine().connection(&connection.id), control.is_vouched(&connection.id))
 }
 
-fn view_with(connection: &Connection, picture: &ConnectionPicture) -> view::Connection {
+fn view_with(connection: &Connection, picture: &ConnectionPicture, vouched: bool) -> view::Connection {
     let error = picture.last_error.as_ref();
     view::Connection {
         id: connection.id.to_string(),
@@ -251,7 +253,7 @@ fn view_with(connection: &Connection, picture: &ConnectionPicture) -> view::Conn
         credential_tail: connection.credential_tail.clone(),
         token_expires_at: None,
         scopes: None,
-        test_status: test_status(picture),
+        test_status: test_status(picture, vouched),
         rate_limited_until: None,
         backoff_level: 0,
         last_error: error.map(|error| error.message.clone()),
@@ -276,10 +278,10 @@ fn view_with(connection: &Connection, picture: &ConnectionPicture) -> view::Conn
     }
 }
 
-fn test_status(picture: &ConnectionPicture) -> TestStatus {
-    match (&picture.last_error, picture.last_used_at) {
-        (Some(_), _) => TestStatus::Error,
-        (None, Some(_)) => TestStatus::Active,
-        (None, None) => TestStatus::Unknown,
+fn test_status(picture: &ConnectionPicture, vouched: bool) -> TestStatus {
+    match &picture.last_error {
+        Some(_) => TestStatus::Error,
+        None if vouched || picture.last_used_at.is_some() => TestStatus::Active,
+        None => TestStatus::Unknown,
     }
 }

@@ -34,7 +34,7 @@ pub async fn connection_test(
     let model = check::optional_text("model", test.model)?;
     let report = probe(control, &target(control, &entry)?, model.or_else(|| test_model(&entry))).await;
     if report.ok {
-        control.engine().reset(&entry.connection.id);
+        control.vouch(&entry.connection.id);
     }
     Ok(ConnectionTestReply {
         ok: report.ok,

@@ -49,14 +49,13 @@ impl Place {
         if self.port != 0 {
             return self.bind_port(self.port);
         }
-        let mut last = BindError::Taken;
         for _ in 0..TRIES {
             match self.bind_port(0) {
-                Err(BindError::Taken) => last = BindError::Taken,
-                other => return other,
+                Err(BindError::Taken) => {}
+                bound_or_not_bindable => return bound_or_not_bindable,
             }
         }
-        Err(std::mem::replace(&mut last, BindError::Taken))
+        Err(BindError::Taken)
     }
 
     /// The next port above this one that is free for the same addresses.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use catalog::Catalog;
+use control::app::url_of;
 use control::{Control, TokenKeeper};
 use domain::{Clock, Millis, wire};
 use gateway::{Gateway, Parts};
@@ -42,11 +43,8 @@ pub struct Config {
 
 /// A running gateway. Dropping it stops it without waiting; [`Running::shutdown`] stops it properly.
 pub struct Running {
-    control: Control,
-    data_dir: PathBuf,
-    addresses: OwnAddresses,
+    parts: Assembled,
     tasks: Tasks,
-    listener: JoinHandle<Door>,
 }
 
 /// Everything that acts on its own, and the signals that end it.
@@ -64,7 +62,7 @@ pub async fn run(config: Config, clock: Arc<dyn Clock>) -> Result<Running, Start
     let tasks = Tasks::new();
     let store = open_store(&config, &clock, &tasks).await?;
     match assemble(config, clock, &tasks, store.clone()).await {
-        Ok(parts) => Ok(Running::new(parts, tasks)),
+        Ok(parts) => Ok(Running { parts, tasks }),
         Err(error) => {
             tasks.abandon(store).await;
             Err(error)
@@ -85,13 +83,12 @@ async fn assemble(config: Config, clock: Arc<dyn Clock>, tasks: &Tasks, store: S
     let place = place(&config, settings.effective());
     let bound = place.bind().map_err(|error| not_bound(&place, error))?;
     let token = open_token(&config)?;
-    let network = &settings.effective().network;
+    let max_connections = settings.effective().gateway.max_connections;
     let addresses = OwnAddresses::default();
     let transport = Arc::new(HttpTransport::new(upstream::Options {
-        connect_timeout: network.connect_timeout,
+        connect_timeout: settings.effective().network.connect_timeout,
         own_addresses: Arc::clone(&addresses),
     }));
-    let most_connections = settings.effective().gateway.max_connections;
     let gateway = Gateway::new(Parts {
         clock: Arc::clone(&clock),
         catalog: Catalog::builtin().map_err(StartError::Catalog)?,
@@ -105,34 +102,43 @@ async fn assemble(config: Config, clock: Arc<dyn Clock>, tasks: &Tasks, store: S
     })
     .await
     .map_err(StartError::Gateway)?;
+    tasks.tracker.spawn(housekeeping::retain(gateway.clone()));
+    tasks.tracker.spawn(housekeeping::follow_settings(gateway.clone(), transport));
+    let data_dir = config.data_dir;
+    let (control, listener) = open_door(gateway, tasks, token, (place, bound), max_connections, &addresses);
+    Ok(Assembled { control, data_dir, addresses, listener })
+}
+
+/// Serves agents and management on the sockets that are bound.
+fn open_door(
+    gateway: Gateway,
+    tasks: &Tasks,
+    token: TokenKeeper,
+    (place, bound): (Place, Bound),
+    max_connections: u32,
+    addresses: &OwnAddresses,
+) -> (Control, JoinHandle<Door>) {
     let (mover, moves) = mpsc::channel(1);
     let control = Control::new(gateway.clone(), token, mover);
     let server = Server {
         router: gateway::router(gateway.clone(), control::rest::router(control.clone())),
-        clock,
+        clock: Arc::clone(gateway.clock()),
         tracker: tasks.tracker.clone(),
         cut: tasks.cut.clone(),
-        connections: Arc::new(Semaphore::new(usize::try_from(most_connections).unwrap_or(Semaphore::MAX_PERMITS))),
+        connections: Arc::new(Semaphore::new(usize::try_from(max_connections).unwrap_or(Semaphore::MAX_PERMITS))),
     };
-    let announce = announcer(gateway.clone(), Arc::clone(&addresses), config.data_dir.clone());
+    let announce = announcer(gateway, Arc::clone(addresses));
     announce(&bound);
     let place = Place { port: bound.port, ..place };
     let door = server.open(bound.listeners);
     let listener = tasks.tracker.spawn(listener::keep(server, door, place, moves, tasks.stopping.clone(), announce));
-    tasks.tracker.spawn(housekeeping::retain(gateway.clone()));
-    tasks.tracker.spawn(housekeeping::follow_settings(gateway, transport));
-    Ok(Assembled { control, data_dir: config.data_dir, addresses, listener })
+    (control, listener)
 }
 
 impl Running {
-    fn new(parts: Assembled, tasks: Tasks) -> Self {
-        let Assembled { control, data_dir, addresses, listener } = parts;
-        Running { control, data_dir, addresses, tasks, listener }
-    }
-
     /// Where agents are pointed at: `http://127.0.0.1:20128`.
     pub fn url(&self) -> String {
-        self.gateway().address().map(url).unwrap_or_default()
+        self.gateway().address().map(url_of).unwrap_or_default()
     }
 
     pub fn port(&self) -> u16 {
@@ -141,34 +147,34 @@ impl Running {
 
     /// Every address it listens on.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.addresses.load().to_vec()
+        self.parts.addresses.load().to_vec()
     }
 
     pub fn gateway(&self) -> &Gateway {
-        self.control.gateway()
+        self.parts.control.gateway()
     }
 
     /// What management operations work on.
     pub fn control(&self) -> &Control {
-        &self.control
+        &self.parts.control
     }
 
     pub fn data_dir(&self) -> &Path {
-        &self.data_dir
+        &self.parts.data_dir
     }
 
     /// Stops accepting, lets requests finish up to `gateway.drainTimeoutMs`, writes what waits and closes the store.
     pub async fn shutdown(self) -> Result<(), ShutdownError> {
-        let gateway = self.control.gateway().clone();
+        let gateway = self.parts.control.gateway().clone();
         let limit = gateway.settings().gateway.drain_timeout;
         self.tasks.stopping.cancel();
-        if let Ok(door) = self.listener.await {
+        if let Ok(door) = self.parts.listener.await {
             door.close().await;
         }
         self.tasks.tracker.close();
         drain(&self.tasks, gateway.clock(), limit).await;
-        let file = gateway_file::path(&self.data_dir);
-        let removed = GatewayFile::remove(&self.data_dir);
+        let file = gateway_file::path(&self.parts.data_dir);
+        let removed = GatewayFile::remove(&self.parts.data_dir);
         let closed = gateway.store().close().await;
         self.tasks.end_store().await;
         closed?;
@@ -269,25 +275,15 @@ fn not_bound(place: &Place, error: BindError) -> StartError {
 }
 
 /// Tells everyone where the gateway listens: itself, the transport that must not call it, and `gateway.json`.
-fn announcer(gateway: Gateway, addresses: OwnAddresses, data_dir: PathBuf) -> impl Fn(&Bound) + Send + Sync + 'static {
+fn announcer(gateway: Gateway, addresses: OwnAddresses) -> impl Fn(&Bound) + Send + Sync + 'static {
     move |bound| {
         let Some(first) = bound.addresses.first().copied() else { return };
         addresses.store(Arc::new(bound.addresses.clone()));
         gateway.set_address(first);
-        let file = GatewayFile::new(url(first), bound.port, VERSION, gateway.started_at());
-        if let Err(error) = file.write(&data_dir) {
+        let file = GatewayFile::new(url_of(first), bound.port, VERSION, gateway.started_at());
+        if let Err(error) = file.write(gateway.data_dir()) {
             tracing::error!(%error, "gateway.json could not be written: the command line will not find this gateway");
         }
-        tracing::info!(url = url(first), "listening");
+        tracing::info!(url = url_of(first), "listening");
     }
-}
-
-/// An address that agents on this computer can use, also when every address is listened on.
-fn url(address: SocketAddr) -> String {
-    let address = match address {
-        SocketAddr::V4(v4) if v4.ip().is_unspecified() => SocketAddr::from(([127, 0, 0, 1], v4.port())),
-        SocketAddr::V6(v6) if v6.ip().is_unspecified() => SocketAddr::from(([127, 0, 0, 1], v6.port())),
-        other => other,
-    };
-    format!("http://{address}")
 }

@@ -22,7 +22,7 @@ async fn a_test_asks_the_provider_and_says_what_it_said() {
     world.transport.answer(200, LISTED);
     let passed = world.ok("POST", &format!("/api/providers/{id}/test"), None).await;
     assert_eq!((&passed["ok"], &passed["status"], &passed["error"]), (&json!(true), &json!(200), &Value::Null));
-    assert_eq!(passed["connection"]["id"], *id);
+    assert_eq!((&passed["connection"]["id"], &passed["connection"]["testStatus"]), (&json!(id), &json!("active")));
     let asked = world.transport.asked();
     assert_eq!(asked[0].1, "Bearer sk-secret-of-c1", "{asked:?}");
 
@@ -30,6 +30,11 @@ async fn a_test_asks_the_provider_and_says_what_it_said() {
     let failed = world.ok("POST", &format!("/api/providers/{id}/test"), Some(json!({}))).await;
     assert_eq!((&failed["ok"], &failed["status"]), (&json!(false), &json!(401)));
     assert_eq!(failed["error"]["code"], "unauthorized");
+    assert_eq!(failed["connection"]["testStatus"], "active", "a failed test changes nothing");
+    let changed = world.ok("PATCH", &format!("/api/providers/{id}"), Some(json!({"apiKey": "sk-new"}))).await;
+    assert_eq!(changed["connection"]["testStatus"], "unknown", "what was known was about the old key");
+    let reset = world.ok("POST", &format!("/api/providers/{id}/reset"), None).await;
+    assert_eq!(reset["connection"]["testStatus"], "active");
 }
 
 #[tokio::test]
