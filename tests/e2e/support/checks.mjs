@@ -1,5 +1,5 @@
 /** Runs checks one after the other and says how each went. */
-import { rm, mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 const SLOWEST_CHECK_MS = 180_000;

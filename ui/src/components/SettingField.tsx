@@ -4,7 +4,7 @@
  */
 import { RotateCcw } from "lucide-react";
 import { useId, useState } from "react";
-import type { SettingField as Field, JsonValue } from "@/bindings";
+import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { useCommit, useDraft } from "@/lib/hooks";
 import { lines } from "@/lib/lines";

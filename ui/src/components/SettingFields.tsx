@@ -1,6 +1,6 @@
 /** Some of the gateway's settings, in the order given. Each is saved by itself and shows its own refusal. */
 import { useState } from "react";
-import type { SettingField as Field, JsonValue } from "@/bindings";
+import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { useChange, useRead } from "@/host/queries";
 import { type Messages, useMessages } from "@/i18n";
 import { errorWords } from "@/lib/error-words";
