@@ -6,10 +6,11 @@ import { RotateCcw } from "lucide-react";
 import { useId, useState } from "react";
 import type { SettingField as Field, JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
-import { useDraft } from "@/lib/hooks";
+import { useCommit, useDraft } from "@/lib/hooks";
+import { lines } from "@/lib/lines";
 import { FieldRow } from "./Field";
 import { IconButton } from "./ui/button";
-import { Input } from "./ui/input";
+import { Input, TextArea } from "./ui/input";
 import { Switch } from "./ui/switch";
 
 type SettingFieldProps = {
@@ -25,7 +26,7 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
   const messages = useMessages();
   const id = useId();
   const { label, help } = fieldWords(field.path, messages);
-  const control = { id, "aria-describedby": `${id}-help`, disabled: saving };
+  const control = { id, "aria-describedby": `${id}-help` };
   return (
     <FieldRow
       htmlFor={id}
@@ -48,6 +49,8 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
         <Switch {...control} checked={field.value} onCheckedChange={onSave} />
       ) : typeof field.default === "number" || typeof field.value === "number" ? (
         <NumberControl {...control} field={field} onSave={onSave} />
+      ) : field.kind === "list" ? (
+        <ListControl {...control} field={field} onSave={onSave} />
       ) : (
         <TextControl {...control} field={field} onSave={onSave} />
       )}
@@ -59,7 +62,6 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
 type ControlProps = Pick<SettingFieldProps, "field" | "onSave"> & {
   id: string;
   "aria-describedby": string;
-  disabled: boolean;
 };
 
 function NumberControl({ field, onSave, ...control }: ControlProps) {
@@ -69,8 +71,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
   const [draft, setDraft, edited] = useDraft(source);
   const [problem, setProblem] = useState<string | null>(null);
 
-  const commit = () => {
-    if (!edited) return;
+  const commit = useCommit(draft, edited, () => {
     if (draft.trim() === "") {
       setProblem(null);
       onSave(null);
@@ -87,7 +88,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
     }
     setProblem(null);
     onSave(value);
-  };
+  });
 
   return (
     <span className="flex flex-col items-end">
@@ -98,10 +99,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
         placeholder={String(field.default ?? "")}
         aria-invalid={problem !== null}
         onChange={(event) => setDraft(event.target.value)}
-        onBlur={commit}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") commit();
-        }}
+        {...commit}
         className="w-24 text-right"
       />
       {problem && (
@@ -115,9 +113,7 @@ function NumberControl({ field, onSave, ...control }: ControlProps) {
 
 function TextControl({ field, onSave, ...control }: ControlProps) {
   const [draft, setDraft, edited] = useDraft(typeof field.value === "string" ? field.value : "");
-  const commit = () => {
-    if (edited) onSave(draft.trim() === "" ? null : draft.trim());
-  };
+  const commit = useCommit(draft, edited, () => onSave(draft.trim() || null));
   return (
     <Input
       {...control}
@@ -125,12 +121,28 @@ function TextControl({ field, onSave, ...control }: ControlProps) {
       value={draft}
       placeholder={String(field.default ?? "")}
       onChange={(event) => setDraft(event.target.value)}
-      onBlur={commit}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") commit();
-      }}
+      {...commit}
       className="w-64"
     />
+  );
+}
+
+/** One entry per line; an empty list is the default. */
+function ListControl({ field, onSave, ...control }: ControlProps) {
+  const entries = Array.isArray(field.value) ? field.value.map(String) : [];
+  const [draft, setDraft, edited] = useDraft(entries.join("\n"));
+  const { onBlur } = useCommit(draft, edited, () => onSave(draft.trim() ? lines(draft) : null));
+  return (
+    <span className="flex w-64">
+      <TextArea
+        {...control}
+        mono
+        rows={Math.max(2, Math.min(6, draft.split("\n").length))}
+        value={draft}
+        onChange={(event) => setDraft(event.target.value)}
+        onBlur={onBlur}
+      />
+    </span>
   );
 }
 

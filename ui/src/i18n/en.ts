@@ -1,4 +1,6 @@
 /** English: the source of the dictionary's type. */
+import { about, keys, names, security } from "./en.access";
+import { requests } from "./en.requests";
 import { counter } from "./plural";
 
 const count = counter("en");
@@ -8,7 +10,6 @@ export const en = {
     add: "Add",
     back: "Back",
     cancel: "Cancel",
-    clear: "Clear",
     close: "Close",
     continue: "Continue",
     copied: "Copied",
@@ -16,27 +17,18 @@ export const en = {
     copyOf: (what: string) => `Copy ${what}`,
     delete: "Delete",
     done: "Done",
-    edit: "Edit",
     filter: "Filter",
     hide: "Hide",
     never: "never",
-    no: "No",
-    none: "None",
-    off: "Off",
-    on: "On",
     optional: "optional",
     reset: "Reset",
     retry: "Try again",
     save: "Save",
     saved: "Saved",
     show: "Show",
-    skip: "Skip",
     undo: "Undo",
-    yes: "Yes",
     openInBrowser: "opens in the browser",
     moreOptions: "More options",
-    rows: (n: number) => count(n, "row", "rows"),
-    matches: (n: number) => count(n, "match", "matches"),
     noMatch: (text: string) => `Nothing matches “${text}”.`,
     loading: "Loading",
   },
@@ -53,6 +45,7 @@ export const en = {
     agents: "Agents",
     security: "Security",
     about: "About",
+    names: "Model Names",
     running: "Running",
     unreachable: "Not reachable",
     listening: (address: string) => `Listening on ${address}`,
@@ -81,13 +74,18 @@ export const en = {
     actions: "Actions",
     appearance: "Appearance",
     addConnection: "Add a connection",
+    newKey: "Make a new key",
+    newName: "Name a model",
+    providers: "Providers",
+    connections: "Connections",
+    requests: "Recent requests",
+    copyBase: (format: string) => `Copy the address for ${format}`,
     copyAddress: "Copy the gateway's address",
     theme: (name: string) => `Theme: ${name}`,
     language: (name: string) => `Language: ${name}`,
   },
 
   errors: {
-    title: "This could not be read",
     unreachable: "The gateway does not answer.",
     unreachableHelp: "It may be starting, or it was stopped. Start OmniRoute, then try again.",
     notFound: "It no longer exists.",
@@ -95,7 +93,6 @@ export const en = {
     invalid: "The gateway did not accept this.",
     unauthorized: "The management token was refused.",
     internal: "The gateway ran into a problem of its own.",
-    detail: "What the gateway said",
     crashed: "This screen stopped working",
     crashedHelp: "The rest of OmniRoute and the gateway itself keep running.",
   },
@@ -115,7 +112,6 @@ export const en = {
     creditsExhausted: "Out of credit",
     terminal: "Out of service",
     unavailable: "Last request failed",
-    unused: "Not used yet",
     technical: {
       ready: "available: routing may choose it",
       degraded: "last attempt failed, still available",
@@ -154,8 +150,6 @@ export const en = {
     ok: (latency: string) => `Works. Answered in ${latency}.`,
     okPlain: "Works.",
     running: "Testing…",
-    test: "Test",
-    testAgain: "Test again",
     status: (status: number) => `HTTP ${status}`,
     codes: {
       dns: { title: "The address could not be found", help: "Check the host name, and that this computer is online." },
@@ -209,7 +203,6 @@ export const en = {
   },
 
   home: {
-    title: "Home",
     ready: (n: number) => count(n, "connection ready", "connections ready"),
     cooling: (n: number) => `${n} cooling down`,
     coolingUntil: (n: number, time: string) => `${n} cooling until ${time}`,
@@ -250,7 +243,6 @@ export const en = {
     },
     tokensInOut: (input: string, output: string) => `${input} in, ${output} out`,
     firstToken: (duration: string) => `first token after ${duration}`,
-    viewProviders: "View providers",
   },
 
   outcomes: {
@@ -258,6 +250,12 @@ export const en = {
     failure: "Failed",
     aborted: "Client left",
   },
+
+  about,
+  keys,
+  names,
+  requests,
+  security,
 
   setup: {
     title: "Set up OmniRoute",
@@ -311,16 +309,15 @@ export const en = {
       prefix: "Model prefix",
       lastUsed: "Last used",
     },
-    connections: (n: number) => count(n, "connection", "connections"),
     prefixHelp: (prefix: string) => `Agents name its models ${prefix}/…`,
-    base: "Address",
-    format: "Format",
     pickTitle: "Add a connection",
     pickHelp: "Choose where it leads.",
     search: "Search providers",
     signInLater: "Signing in with a subscription is not available yet.",
     enableAll: "Switch all on",
     disableAll: "Switch all off",
+    switchedOn: (n: number) => `${count(n, "connection", "connections")} switched on`,
+    switchedOff: (n: number) => `${count(n, "connection", "connections")} switched off`,
     endpoint: "Edit endpoint",
     getKey: "Get a key",
     back: "All providers",
@@ -374,16 +371,17 @@ export const en = {
     advanced: "Advanced",
     testAndSave: "Test and save",
     saveAnyway: "Save without passing",
-    saveUntested: "Save without testing",
     general: "General",
     active: "Use this connection",
     activeHelp: "Switched off, it keeps its settings and receives nothing.",
     credential: "Credential",
     replaceKey: "Replace key",
+    addKey: "Add key",
     newKey: "New key",
     keyReplaced: "Key replaced. Errors were cleared.",
     keySet: (tail: string) => `A key ending in ${tail} is stored`,
     keyMissing: "No key is stored",
+    keyNotNeeded: "No key is stored; the server may need none",
     models: "Models",
     defaultModel: "Default model",
     defaultModelHelp: "Used when a request names only the provider, and for tests.",
@@ -406,7 +404,6 @@ export const en = {
     created: "Created",
     lastUsed: "Last used",
     id: "Id",
-    position: (n: number) => `Asked as number ${n}`,
   },
 
   nodes: {
@@ -448,7 +445,6 @@ export const en = {
     search: "Search or type a model name",
     use: (name: string) => `Use “${name}”`,
     empty: "No model is known yet. Type its name.",
-    context: (size: string) => `${size} tokens of context`,
   },
 
   settings: {
@@ -485,11 +481,16 @@ export const en = {
     },
     resetField: (label: string) => `Reset ${label}`,
     range: (min: string, max: string) => `${min} to ${max}`,
-    atLeast: (min: string) => `At least ${min}.`,
     outOfRange: (min: string, max: string) => `Must be between ${min} and ${max}.`,
     portInUse: "Another program uses this port. The gateway stays where it is.",
     notANumber: "Must be a whole number.",
     defaultValue: (value: string) => `Default: ${value}`,
+    fieldProblems: {
+      "gateway.bindAddress": "Must be an IP address such as 127.0.0.1 or 0.0.0.0.",
+      "gateway.requireApiKey": "Only while the gateway listens on this computer's own address.",
+      "gateway.allowedHosts": "Each must be a host name or address alone: no scheme, port, path or wildcard.",
+      "gateway.corsOrigins": "Each must be an origin such as https://app.example: no path, no wildcard.",
+    },
     fields: {
       "gateway.port": {
         label: "Port",
@@ -498,6 +499,18 @@ export const en = {
       "gateway.requireApiKey": {
         label: "Require a key from agents",
         help: "Off, every program on this computer can spend your providers' credit.",
+      },
+      "gateway.bindAddress": {
+        label: "Listening address",
+        help: "127.0.0.1 is this computer alone; 0.0.0.0 lets your whole network try.",
+      },
+      "gateway.allowedHosts": {
+        label: "Further host names",
+        help: "One per line, without port: names under which this computer may be addressed. Its own always work.",
+      },
+      "gateway.corsOrigins": {
+        label: "Web pages that may call",
+        help: "One origin per line, such as https://app.example. Empty turns every web page away.",
       },
     },
     units: { ms: "ms", bytes: "bytes", seconds: "s", percent: "%", days: "days" },
@@ -518,11 +531,9 @@ export const en = {
     keyNone: "There is no key yet. Make one for your agents.",
     makeKey: "Make a key",
     makeAnotherKey: "Make another key",
-    keyMade: "A key was made.",
     keyName: "Local agents",
     shell: { posix: "bash, zsh", fish: "fish", powershell: "PowerShell" },
     shells: "Shell",
-    file: "File",
     settingsFile: "Settings file",
     environment: "Environment",
     fields: "In its settings",

@@ -1,5 +1,7 @@
 /** Italian. The type makes a missing or surplus message a compile error. */
 import type { Messages } from "./en";
+import { about, keys, names, security } from "./it.access";
+import { requests } from "./it.requests";
 import { counter } from "./plural";
 
 const count = counter("it");
@@ -9,7 +11,6 @@ export const it: Messages = {
     add: "Aggiungi",
     back: "Indietro",
     cancel: "Annulla",
-    clear: "Svuota",
     close: "Chiudi",
     continue: "Continua",
     copied: "Copiato",
@@ -17,27 +18,18 @@ export const it: Messages = {
     copyOf: (what) => `Copia ${what}`,
     delete: "Elimina",
     done: "Fatto",
-    edit: "Modifica",
     filter: "Filtra",
     hide: "Nascondi",
     never: "mai",
-    no: "No",
-    none: "Nessuno",
-    off: "Spento",
-    on: "Acceso",
     optional: "facoltativo",
     reset: "Ripristina",
     retry: "Riprova",
     save: "Salva",
     saved: "Salvato",
     show: "Mostra",
-    skip: "Salta",
     undo: "Annulla",
-    yes: "Sì",
     openInBrowser: "si apre nel browser",
     moreOptions: "Altre opzioni",
-    rows: (n) => count(n, "riga", "righe"),
-    matches: (n) => count(n, "risultato", "risultati"),
     noMatch: (text) => `Nessun risultato per «${text}».`,
     loading: "Caricamento",
   },
@@ -54,6 +46,7 @@ export const it: Messages = {
     agents: "Agenti",
     security: "Sicurezza",
     about: "Informazioni",
+    names: "Nomi dei modelli",
     running: "Attivo",
     unreachable: "Non risponde",
     listening: (address) => `In ascolto su ${address}`,
@@ -82,13 +75,18 @@ export const it: Messages = {
     actions: "Azioni",
     appearance: "Aspetto",
     addConnection: "Aggiungi una connessione",
+    newKey: "Crea una nuova chiave",
+    newName: "Dai un nome a un modello",
+    providers: "Provider",
+    connections: "Connessioni",
+    requests: "Ultime richieste",
+    copyBase: (format) => `Copia l'indirizzo per ${format}`,
     copyAddress: "Copia l'indirizzo del gateway",
     theme: (name) => `Tema: ${name}`,
     language: (name) => `Lingua: ${name}`,
   },
 
   errors: {
-    title: "Lettura non riuscita",
     unreachable: "Il gateway non risponde.",
     unreachableHelp: "Forse si sta avviando, o è stato fermato. Avvia OmniRoute e riprova.",
     notFound: "Non esiste più.",
@@ -96,7 +94,6 @@ export const it: Messages = {
     invalid: "Il gateway non l'ha accettato.",
     unauthorized: "Il token di gestione è stato rifiutato.",
     internal: "Il gateway ha avuto un problema interno.",
-    detail: "Che cosa ha detto il gateway",
     crashed: "Questa schermata si è fermata",
     crashedHelp: "Il resto di OmniRoute e il gateway continuano a funzionare.",
   },
@@ -116,7 +113,6 @@ export const it: Messages = {
     creditsExhausted: "Credito esaurito",
     terminal: "Fuori servizio",
     unavailable: "Ultima richiesta fallita",
-    unused: "Mai usata",
     technical: {
       ready: "disponibile: l'instradamento può sceglierla",
       degraded: "l'ultimo tentativo è fallito, resta disponibile",
@@ -155,8 +151,6 @@ export const it: Messages = {
     ok: (latency) => `Funziona. Ha risposto in ${latency}.`,
     okPlain: "Funziona.",
     running: "Prova in corso…",
-    test: "Prova",
-    testAgain: "Prova di nuovo",
     status: (status) => `HTTP ${status}`,
     codes: {
       dns: {
@@ -213,7 +207,6 @@ export const it: Messages = {
   },
 
   home: {
-    title: "Home",
     ready: (n) => count(n, "connessione pronta", "connessioni pronte"),
     cooling: (n) => `${n} in pausa`,
     coolingUntil: (n, time) => `${n} in pausa fino alle ${time}`,
@@ -254,7 +247,6 @@ export const it: Messages = {
     },
     tokensInOut: (input, output) => `${input} in entrata, ${output} in uscita`,
     firstToken: (duration) => `primo token dopo ${duration}`,
-    viewProviders: "Vedi i provider",
   },
 
   outcomes: {
@@ -262,6 +254,12 @@ export const it: Messages = {
     failure: "Fallita",
     aborted: "Interrotta dal client",
   },
+
+  about,
+  keys,
+  names,
+  requests,
+  security,
 
   setup: {
     title: "Configura OmniRoute",
@@ -317,16 +315,15 @@ export const it: Messages = {
       prefix: "Prefisso dei modelli",
       lastUsed: "Ultimo uso",
     },
-    connections: (n) => count(n, "connessione", "connessioni"),
     prefixHelp: (prefix) => `Gli agenti chiamano i suoi modelli ${prefix}/…`,
-    base: "Indirizzo",
-    format: "Formato",
     pickTitle: "Aggiungi una connessione",
     pickHelp: "Scegli dove porta.",
     search: "Cerca tra i provider",
     signInLater: "L'accesso con un abbonamento non è ancora disponibile.",
     enableAll: "Accendi tutte",
     disableAll: "Spegni tutte",
+    switchedOn: (n) => count(n, "connessione accesa", "connessioni accese"),
+    switchedOff: (n) => count(n, "connessione spenta", "connessioni spente"),
     endpoint: "Modifica endpoint",
     getKey: "Ottieni una chiave",
     back: "Tutti i provider",
@@ -379,16 +376,17 @@ export const it: Messages = {
     advanced: "Avanzate",
     testAndSave: "Prova e salva",
     saveAnyway: "Salva anche se non passa",
-    saveUntested: "Salva senza provare",
     general: "Generali",
     active: "Usa questa connessione",
     activeHelp: "Spenta, conserva le impostazioni e non riceve nulla.",
     credential: "Credenziale",
     replaceKey: "Sostituisci chiave",
+    addKey: "Aggiungi chiave",
     newKey: "Nuova chiave",
     keyReplaced: "Chiave sostituita. Gli errori sono stati cancellati.",
     keySet: (tail) => `È salvata una chiave che finisce con ${tail}`,
     keyMissing: "Nessuna chiave salvata",
+    keyNotNeeded: "Nessuna chiave salvata; forse il server non la vuole",
     models: "Modelli",
     defaultModel: "Modello predefinito",
     defaultModelHelp: "Usato quando la richiesta nomina solo il provider, e per le prove.",
@@ -411,7 +409,6 @@ export const it: Messages = {
     created: "Creata",
     lastUsed: "Ultimo uso",
     id: "Id",
-    position: (n) => `Interrogata come numero ${n}`,
   },
 
   nodes: {
@@ -453,7 +450,6 @@ export const it: Messages = {
     search: "Cerca o scrivi il nome di un modello",
     use: (name) => `Usa «${name}»`,
     empty: "Nessun modello noto. Scrivine il nome.",
-    context: (size) => `${size} token di contesto`,
   },
 
   settings: {
@@ -491,11 +487,17 @@ export const it: Messages = {
     },
     resetField: (label) => `Ripristina ${label}`,
     range: (min, max) => `da ${min} a ${max}`,
-    atLeast: (min) => `Almeno ${min}.`,
     outOfRange: (min, max) => `Deve essere tra ${min} e ${max}.`,
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",
     defaultValue: (value) => `Predefinito: ${value}`,
+    fieldProblems: {
+      "gateway.bindAddress": "Deve essere un indirizzo IP, per esempio 127.0.0.1 o 0.0.0.0.",
+      "gateway.requireApiKey": "Solo finché il gateway ascolta sull'indirizzo di questo computer.",
+      "gateway.allowedHosts":
+        "Ognuno deve essere solo un nome di host o un indirizzo: senza schema, porta, percorso o jolly.",
+      "gateway.corsOrigins": "Ognuna deve essere un'origine come https://app.example: senza percorso né jolly.",
+    },
     fields: {
       "gateway.port": {
         label: "Porta",
@@ -504,6 +506,18 @@ export const it: Messages = {
       "gateway.requireApiKey": {
         label: "Chiedi una chiave agli agenti",
         help: "Se è spento, ogni programma su questo computer può spendere il credito dei tuoi provider.",
+      },
+      "gateway.bindAddress": {
+        label: "Indirizzo di ascolto",
+        help: "127.0.0.1 è solo questo computer; 0.0.0.0 lascia provare tutta la tua rete.",
+      },
+      "gateway.allowedHosts": {
+        label: "Altri nomi di host",
+        help: "Uno per riga, senza porta: nomi con cui questo computer può essere chiamato. I suoi valgono sempre.",
+      },
+      "gateway.corsOrigins": {
+        label: "Pagine web ammesse",
+        help: "Un'origine per riga, per esempio https://app.example. Vuoto respinge ogni pagina web.",
       },
     },
     units: { ms: "ms", bytes: "byte", seconds: "s", percent: "%", days: "giorni" },
@@ -524,11 +538,9 @@ export const it: Messages = {
     keyNone: "Non c'è ancora una chiave. Creane una per i tuoi agenti.",
     makeKey: "Crea una chiave",
     makeAnotherKey: "Crea un'altra chiave",
-    keyMade: "La chiave è stata creata.",
     keyName: "Agenti locali",
     shell: { posix: "bash, zsh", fish: "fish", powershell: "PowerShell" },
     shells: "Shell",
-    file: "File",
     settingsFile: "File di impostazioni",
     environment: "Ambiente",
     fields: "Nelle sue impostazioni",

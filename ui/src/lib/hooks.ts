@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
 
 /** `[copied, copy]`: `copied` is true for a moment after the text reached the clipboard. */
 export function useCopy(): [boolean, (text: string) => Promise<void>] {
@@ -26,4 +26,22 @@ export function useDraft<T>(source: T): [T, (value: T) => void, boolean] {
   const edited = draft !== null && draft.of === source && draft.value !== source;
   const set = useCallback((value: T) => setDraft({ of: source, value }), [source]);
   return [draft !== null && draft.of === source ? draft.value : source, set, edited];
+}
+
+/** Saves a draft when it is confirmed with ⏎ or left; leaving does not repeat what was just tried. */
+export function useCommit(draft: string, edited: boolean, save: () => void) {
+  const tried = useRef<string | null>(null);
+  const attempt = () => {
+    if (!edited) return;
+    tried.current = draft;
+    save();
+  };
+  return {
+    onBlur: () => {
+      if (tried.current !== draft) attempt();
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key === "Enter") attempt();
+    },
+  };
 }

@@ -83,7 +83,7 @@ function LoadedPanel({ detail, provider, onClose }: LoadedPanelProps) {
   );
 }
 
-/** Deletes at once and offers the way back, which must work after this panel is gone. */
+/** Closes the panel, deletes at once and offers the way back. */
 function useDelete(connection: Connection, onDone: () => void): () => void {
   const messages = useMessages();
   const words = messages.connections;
@@ -93,17 +93,11 @@ function useDelete(connection: Connection, onDone: () => void): () => void {
   const { id, name } = connection;
 
   const undo = () => restore.mutateAsync({ id }).then(() => notify.done(words.restored(name)), report);
-  return () =>
-    remove.mutate(
-      { id },
-      {
-        onSuccess: () => {
-          notify.undoable(words.deleted(name), { label: messages.common.undo, act: () => void undo() });
-          onDone();
-        },
-        onError: report,
-      },
-    );
+  const offerUndo = () => notify.undoable(words.deleted(name), { label: messages.common.undo, act: () => void undo() });
+  return () => {
+    onDone();
+    void remove.mutateAsync({ id }).then(offerUndo, report);
+  };
 }
 
 /** Why routing passes it by and what brings it back, or the last error of one still in use; nothing while all is well. */

@@ -11,7 +11,8 @@ import { Switch } from "@/components/ui/switch";
 import { useConnectionModels } from "@/components/use-connection-models";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
-import { useDraft } from "@/lib/hooks";
+import { useCommit, useDraft } from "@/lib/hooks";
+import { lines } from "@/lib/lines";
 import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
 
 type Props = { connection: Connection; provider: CatalogProvider | undefined };
@@ -43,7 +44,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
           onSave={(name) => name && save({ name })}
         />
       </Group>
-      {connection.authType !== "none" && <Credential connection={connection} provider={provider} />}
+      <Credential connection={connection} provider={provider} />
       <Group title={words.models}>
         <Field label={words.defaultModel} help={words.defaultModelHelp} error={refused("defaultModel")}>
           {(control) => (
@@ -101,7 +102,8 @@ export function ConnectionSettings({ connection, provider }: Props) {
 function Credential({ connection, provider }: Props) {
   const messages = useMessages();
   const words = messages.connections;
-  const [replacing, setReplacing] = useState(!connection.hasCredential);
+  const isOptional = connection.authType === "none";
+  const [replacing, setReplacing] = useState(!connection.hasCredential && !isOptional);
   const [key, setKey] = useState("");
   const update = useChange("connection_update");
 
@@ -120,12 +122,10 @@ function Credential({ connection, provider }: Props) {
   return (
     <Group title={words.credential}>
       <div className="flex items-center justify-between gap-4">
-        <span className={connection.hasCredential ? "" : "text-blocked"}>
-          {connection.hasCredential ? words.keySet(connection.credentialTail ?? "…") : words.keyMissing}
-        </span>
+        <CredentialState connection={connection} />
         {!replacing && (
           <Button size="sm" onClick={() => setReplacing(true)}>
-            {words.replaceKey}
+            {connection.hasCredential ? words.replaceKey : words.addKey}
           </Button>
         )}
       </div>
@@ -150,9 +150,9 @@ function Credential({ connection, provider }: Props) {
           {update.error && update.error.details.length === 0 && <ErrorLine error={update.error} />}
           <div className="flex gap-2">
             <Button type="submit" variant="primary" size="sm" disabled={!key.trim() || update.isPending}>
-              {words.replaceKey}
+              {connection.hasCredential ? words.replaceKey : words.addKey}
             </Button>
-            {connection.hasCredential && (
+            {(connection.hasCredential || isOptional) && (
               <Button size="sm" onClick={() => setReplacing(false)}>
                 {messages.common.cancel}
               </Button>
@@ -162,6 +162,13 @@ function Credential({ connection, provider }: Props) {
       )}
     </Group>
   );
+}
+
+function CredentialState({ connection }: { connection: Connection }) {
+  const words = useMessages().connections;
+  if (connection.hasCredential) return <span>{words.keySet(connection.credentialTail ?? "…")}</span>;
+  if (connection.authType === "none") return <span className="text-ink-soft">{words.keyNotNeeded}</span>;
+  return <span className="text-blocked">{words.keyMissing}</span>;
 }
 
 function Group({ title, children }: { title: string; children: ReactNode }) {
@@ -221,16 +228,15 @@ function TextField({
   const messages = useMessages();
   const [draft, setDraft, edited] = useDraft(value);
   const [problem, setProblem] = useState<string | undefined>(undefined);
-  const commit = () => {
-    if (!edited) return;
+  const commit = useCommit(draft, edited, () => {
     if (numeric && draft.trim() !== "" && !/^[1-9]\d*$/.test(draft.trim())) {
       setProblem(messages.settings.notANumber);
       return;
     }
     setProblem(undefined);
     onSave(draft.trim());
-  };
-  const shared = { value: draft, placeholder: placeholder ?? "", mono, onBlur: commit };
+  });
+  const shared = { value: draft, placeholder: placeholder ?? "", mono, onBlur: commit.onBlur };
   return (
     <Field label={label} help={help} error={problem ?? error}>
       {(control) =>
@@ -244,9 +250,7 @@ function TextField({
               inputMode={numeric ? "numeric" : "text"}
               className={numeric ? "w-24" : "w-full"}
               onChange={(event) => setDraft(event.target.value)}
-              onKeyDown={(event) => {
-                if (event.key === "Enter") commit();
-              }}
+              onKeyDown={commit.onKeyDown}
             />
             {unit && <span className="text-ink-faint">{unit}</span>}
           </span>
@@ -254,11 +258,4 @@ function TextField({
       }
     </Field>
   );
-}
-
-function lines(text: string): string[] {
-  return text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
 }

@@ -19,7 +19,10 @@ export function SetupChecklist() {
   const list = connections.data.connections;
   const steps = [
     { label: words.checklistSteps.provider, done: list.length > 0 },
-    { label: words.checklistSteps.test, done: list.some((connection) => connection.testStatus === "active") },
+    {
+      label: words.checklistSteps.test,
+      done: list.some(({ testStatus, lastUsedAt }) => testStatus === "active" || lastUsedAt !== null),
+    },
     { label: words.checklistSteps.key, done: keys.data.keys.length > 0 },
     { label: words.checklistSteps.request, done: requests.data.requests.length > 0 },
   ];

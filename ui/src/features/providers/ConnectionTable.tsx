@@ -176,8 +176,13 @@ function useOrder(provider: string, saved: readonly Connection[]) {
 
 function KeyTail({ connection }: { connection: Connection }) {
   const words = useMessages().connections;
-  if (connection.authType === "none") return <span className="text-ink-faint">{words.noKeyNeeded}</span>;
-  if (!connection.credentialTail) return <span className="text-blocked">{words.noKey}</span>;
+  if (!connection.credentialTail) {
+    return connection.authType === "none" ? (
+      <span className="text-ink-faint">{words.noKeyNeeded}</span>
+    ) : (
+      <span className="text-blocked">{words.noKey}</span>
+    );
+  }
   return (
     <span className="font-mono text-ink-soft" title={words.keyTail(connection.credentialTail)}>
       …{connection.credentialTail}

@@ -10,6 +10,7 @@ import { Button } from "@/components/ui/button";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { ConnectionTable } from "./ConnectionTable";
+import { SwitchAllMenu } from "./SwitchAllMenu";
 import { useConnectionsTest } from "./use-connections-test";
 
 const route = getRouteApi("/providers/$providerId");
@@ -60,6 +61,7 @@ export function ProviderScreen() {
                 <FlaskConical aria-hidden />
                 {test.running ? words.testingAll : words.testAll}
               </Button>
+              <SwitchAllMenu connections={list} />
               {addButton}
             </>
           )

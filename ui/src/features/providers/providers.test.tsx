@@ -75,6 +75,20 @@ describe("a provider", () => {
     expect(host.calls("connection_update")).toEqual([{ id: "c2", isActive: false }]);
   });
 
+  it("switches all connections off, and undo puts back those that were on", async () => {
+    const host = fakeHost(
+      world({ connections: [...connections, connection("c3", { name: "Spare", isActive: false })] }),
+    );
+    const { user } = open("/providers/anthropic", host);
+    await user.click(await screen.findByRole("button", { name: "More options" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Switch all off" }));
+    await screen.findByText("2 connections switched off");
+    expect(await screen.findAllByText("Switched off")).toHaveLength(3);
+    await user.click(screen.getByRole("button", { name: "Undo" }));
+    await waitFor(() => expect(screen.getAllByText("Ready")).toHaveLength(2));
+    expect(screen.getAllByText("Switched off")).toHaveLength(1);
+  });
+
   it("draws only what is near of a long list", async () => {
     const many = Array.from({ length: 300 }, (_, index) => connection(`c${index}`));
     open("/providers/anthropic", fakeHost(world({ connections: many })));

@@ -1,0 +1,14 @@
+/** Every screen as a person sees it, in Chromium, against a headless gateway and a scripted provider. */
+import { Checks } from "../support/checks.mjs";
+import { firstRun } from "./first-run.mjs";
+import { Stage } from "./stage.mjs";
+
+const checks = new Checks("browser", process.argv[2]);
+await checks.begin();
+const stage = await Stage.open(process.env.OMNIROUTE_BINARIES ?? "");
+try {
+  await firstRun(checks, stage);
+} finally {
+  await stage.close();
+}
+checks.finish();
