@@ -13,6 +13,7 @@ export default defineConfig({
   // The desktop window loads this address while developing (devUrl in tauri.conf.json).
   server: { host: "127.0.0.1", port: 5173, strictPort: true },
   preview: { host: "127.0.0.1", port: 4173 },
+  cacheDir: fileURLToPath(new URL("../node_modules/.vite", import.meta.url)),
   clearScreen: false,
   build: { outDir: "dist", emptyOutDir: true, target: ["chrome111", "safari16.4"], chunkSizeWarningLimit: 800 },
   test: {

@@ -1,17 +1,30 @@
 /** Every screen's address. Panels beside a list are child routes of it, so that they have a real URL. */
 import { createRootRoute, createRoute, createRouter, type RouterHistory, redirect } from "@tanstack/react-router";
 import { AppShell, Crashed, NotFound } from "@/app/AppShell";
+import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
 import { AddConnectionPanel } from "@/features/connections/AddConnectionPanel";
 import { ConnectionPanel } from "@/features/connections/ConnectionPanel";
 import { EndpointPanel } from "@/features/connections/EndpointPanel";
 import { PickProviderPanel } from "@/features/connections/PickProviderPanel";
 import { HomeScreen } from "@/features/home/HomeScreen";
+import { AddKeyPanel } from "@/features/keys/AddKeyPanel";
+import { KeyPanel } from "@/features/keys/KeyPanel";
+import { KeysScreen } from "@/features/keys/KeysScreen";
+import { AddNamePanel, NamePanel } from "@/features/names/NamePanels";
+import { NamesScreen } from "@/features/names/NamesScreen";
 import { ProviderScreen } from "@/features/providers/ProviderScreen";
 import { ProvidersScreen } from "@/features/providers/ProvidersScreen";
+import { RequestPanel } from "@/features/requests/RequestPanel";
+import { RequestsScreen } from "@/features/requests/RequestsScreen";
+import { readSearch } from "@/features/requests/search";
+import { SecurityScreen } from "@/features/security/SecurityScreen";
 import { GeneralScreen } from "@/features/settings/GeneralScreen";
 import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
+
+/** Drawn beside the screen it belongs to, which stays where it was scrolled. */
+const panel = { panel: true };
 
 const root = createRootRoute({ component: AppShell });
 
@@ -29,15 +42,44 @@ const setup = createRoute({
   component: SetupScreen,
 });
 
+const requests = createRoute({
+  getParentRoute: () => root,
+  path: "/requests",
+  validateSearch: readSearch,
+  component: RequestsScreen,
+});
+const request = createRoute({
+  getParentRoute: () => requests,
+  path: "/$requestId",
+  staticData: panel,
+  component: RequestPanel,
+});
+
 const providers = createRoute({ getParentRoute: () => root, path: "/providers", component: ProvidersScreen });
-const pickProvider = createRoute({ getParentRoute: () => providers, path: "/add", component: PickProviderPanel });
+const pickProvider = createRoute({
+  getParentRoute: () => providers,
+  path: "/add",
+  staticData: panel,
+  component: PickProviderPanel,
+});
 
 const provider = createRoute({ getParentRoute: () => root, path: "/providers/$providerId", component: ProviderScreen });
-const addConnection = createRoute({ getParentRoute: () => provider, path: "/add", component: AddConnectionPanel });
-const endpoint = createRoute({ getParentRoute: () => provider, path: "/endpoint", component: EndpointPanel });
+const addConnection = createRoute({
+  getParentRoute: () => provider,
+  path: "/add",
+  staticData: panel,
+  component: AddConnectionPanel,
+});
+const endpoint = createRoute({
+  getParentRoute: () => provider,
+  path: "/endpoint",
+  staticData: panel,
+  component: EndpointPanel,
+});
 const connection = createRoute({
   getParentRoute: () => provider,
   path: "/connections/$connectionId",
+  staticData: panel,
   component: ConnectionPanel,
 });
 
@@ -49,15 +91,31 @@ const settings = createRoute({
   },
 });
 const general = createRoute({ getParentRoute: () => settings, path: "/general", component: GeneralScreen });
+const names = createRoute({ getParentRoute: () => settings, path: "/names", component: NamesScreen });
+const addName = createRoute({ getParentRoute: () => names, path: "/add", staticData: panel, component: AddNamePanel });
+const name = createRoute({ getParentRoute: () => names, path: "/$nameId", staticData: panel, component: NamePanel });
+const keys = createRoute({ getParentRoute: () => settings, path: "/keys", component: KeysScreen });
+const addKey = createRoute({ getParentRoute: () => keys, path: "/add", staticData: panel, component: AddKeyPanel });
+const key = createRoute({ getParentRoute: () => keys, path: "/$keyId", staticData: panel, component: KeyPanel });
 const agents = createRoute({ getParentRoute: () => settings, path: "/agents", component: AgentsScreen });
+const security = createRoute({ getParentRoute: () => settings, path: "/security", component: SecurityScreen });
+const about = createRoute({ getParentRoute: () => settings, path: "/about", component: AboutScreen });
 
 const routeTree = root.addChildren([
   index,
   home,
   setup,
+  requests.addChildren([request]),
   providers.addChildren([pickProvider]),
   provider.addChildren([addConnection, endpoint, connection]),
-  settings.addChildren([general, agents]),
+  settings.addChildren([
+    general,
+    names.addChildren([addName, name]),
+    keys.addChildren([addKey, key]),
+    agents,
+    security,
+    about,
+  ]),
 ]);
 
 /** `history` is the browser's own unless a test brings another. */
@@ -76,5 +134,8 @@ export const router = createAppRouter();
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
+  }
+  interface StaticDataRouteOption {
+    panel?: boolean;
   }
 }

@@ -61,6 +61,7 @@ pub(super) fn builder() -> Builder<tauri::Wry> {
         .constant("operations", control::operations().collect::<Vec<_>>())
         .function_casing(Casing::SnakeCase)
         .dangerously_cast_bigints_to_number()
+        .disable_serde_phases()
 }
 
 #[cfg(test)]

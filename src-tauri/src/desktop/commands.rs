@@ -56,7 +56,7 @@ command!(connections::connections_order(input: ConnectionOrder) -> Connections);
 command!(probes::connection_test(id, input: ConnectionTest) -> ConnectionTestReply);
 command!(probes::connections_test(input: BatchTest) -> BatchTestResults);
 command!(probes::connection_validate(input: ConnectionDraft) -> ConnectionValidation);
-command!(models::connection_models(id, input: ConnectionModelsQuery) -> ConnectionModels);
+command!(probes::connection_models(id, input: ConnectionModelsQuery) -> ConnectionModels);
 command!(nodes::nodes_list() -> Nodes);
 command!(nodes::node_get(id) -> NodeReply);
 command!(nodes::node_create(input: NodeDraft) -> NodeReply);

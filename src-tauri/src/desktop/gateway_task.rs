@@ -6,9 +6,8 @@ use control::{Control, ControlError};
 use serde::{Deserialize, Serialize};
 use server::{Config, Running, StartError, SystemClock};
 use specta::Type;
-use tauri::async_runtime;
+use tauri::async_runtime::{self, JoinHandle};
 use tauri::{AppHandle, Emitter, Manager};
-use tokio_util::sync::CancellationToken;
 
 use super::live::Watchers;
 use super::tray;
@@ -40,7 +39,7 @@ pub(super) struct GatewayTask {
 struct Inner {
     running: Option<Running>,
     state: State,
-    announcing: CancellationToken,
+    announcing: Option<JoinHandle<()>>,
 }
 
 /// Event: the gateway started, or failed to.
@@ -55,7 +54,7 @@ impl GatewayTask {
             inner: Mutex::new(Inner {
                 running: None,
                 state: State::Failed { message: String::new() },
-                announcing: CancellationToken::new(),
+                announcing: None,
             }),
         };
         task.try_start(app, None);
@@ -84,7 +83,9 @@ impl GatewayTask {
     pub(super) fn stop(&self) {
         let running = {
             let mut inner = self.lock();
-            inner.announcing.cancel();
+            if let Some(announcing) = inner.announcing.take() {
+                announcing.abort();
+            }
             inner.running.take()
         };
         let Some(running) = running else { return };
@@ -106,7 +107,7 @@ impl GatewayTask {
         match started {
             Ok(running) => {
                 inner.state = State::Running { url: running.url() };
-                inner.announcing = forward(app, running.control().clone());
+                inner.announcing = Some(forward(app, running.control().clone()));
                 inner.running = Some(running);
             }
             Err(StartError::PortTaken { port, next_free, .. }) => {
@@ -138,20 +139,15 @@ async fn start(config: Config, kept_port: Option<u16>) -> Result<Running, StartE
     Ok(running)
 }
 
-/// Passes announcements on to the window until told to stop.
-fn forward(app: &AppHandle, control: Control) -> CancellationToken {
-    let stop = CancellationToken::new();
-    let (app, stopped) = (app.clone(), stop.clone());
+/// Passes announcements on to the window until the gateway stops.
+fn forward(app: &AppHandle, control: Control) -> JoinHandle<()> {
+    let app = app.clone();
     async_runtime::spawn(async move {
         let mut announcements = control::Announcements::all(&control);
         loop {
             let live = app.try_state::<Watchers>().is_some_and(|watchers| watchers.someone_looks());
             announcements.set_live(live);
-            let announcement = tokio::select! {
-                () = stopped.cancelled() => return,
-                announcement = announcements.next() => announcement,
-            };
-            let told = match announcement {
+            let told = match announcements.next().await {
                 Some(control::Announcement::Changed(changed)) => app.emit(CHANGED_EVENT, &changed),
                 Some(control::Announcement::Live(figures)) => app.emit(LIVE_EVENT, &figures),
                 Some(control::Announcement::StillHere) => Ok(()),
@@ -161,8 +157,7 @@ fn forward(app: &AppHandle, control: Control) -> CancellationToken {
                 tracing::debug!(%error, "the window could not be told");
             }
         }
-    });
-    stop
+    })
 }
 
 /// An error and what caused it, in one line.

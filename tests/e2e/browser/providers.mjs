@@ -86,7 +86,6 @@ export async function providers(checks, stage) {
       for (const [baseUrl, title] of /** @type {const} */ ([
         [upstream.baseUrl("openai"), "The key was not accepted"],
         [`http://127.0.0.1:${await freePort()}/v1`, "Nothing is listening there"],
-        [`${upstream.origin}/nowhere`, "The server answers, but not at this path"],
       ])) {
         await setBaseUrl(baseUrl);
         await test.click();
@@ -97,6 +96,10 @@ export async function providers(checks, stage) {
       await page.getByLabel("New key").fill(PROVIDER_KEY);
       await page.getByRole("button", { name: "Replace key" }).click();
       await page.getByText("Key replaced.").waitFor();
+      await setBaseUrl(`${upstream.origin}/nowhere`);
+      await test.click();
+      await page.getByText("The server answers, but not at this path").waitFor();
+      await setBaseUrl(upstream.baseUrl("openai"));
       await test.click();
       await page.getByText(/^Works\./).waitFor();
     }),

@@ -96,7 +96,9 @@ function usePaletteKey(toggle: () => void): void {
 /** A new screen starts at its top; a panel opening beside a list leaves the list where it was. */
 function useScrollToTop() {
   const content = useRef<HTMLElement>(null);
-  const screen = useRouterState({ select: (state) => state.location.pathname.split("/").slice(0, 3).join("/") });
+  const screen = useRouterState({
+    select: (state) => state.matches.findLast((match) => !match.staticData.panel)?.pathname,
+  });
   useEffect(() => {
     if (screen) content.current?.scrollTo?.({ top: 0 });
   }, [screen]);

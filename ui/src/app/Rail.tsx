@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { CopyButton } from "@/components/CopyButton";
+import { Logo } from "@/components/Logo";
 import { StateSign } from "@/components/StateSign";
 import { Elapsed } from "@/components/Time";
 import { useRead } from "@/host/queries";
@@ -96,21 +97,6 @@ function Foot({ connected }: { connected: boolean }) {
         </span>
       )}
     </div>
-  );
-}
-
-export function Logo() {
-  return (
-    <svg aria-hidden viewBox="0 0 32 32" className="size-6 shrink-0">
-      <rect width="32" height="32" rx="7" className="fill-accent" />
-      <path
-        d="M7 16h6c3 0 3-6 6-6h6M13 16c3 0 3 6 6 6h6"
-        className="fill-none stroke-accent-ink"
-        strokeWidth="2.6"
-        strokeLinecap="round"
-      />
-      <circle cx="8" cy="16" r="2.6" className="fill-accent-ink" />
-    </svg>
   );
 }
 

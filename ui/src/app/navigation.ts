@@ -3,7 +3,18 @@
  * one is an entry here, a route in `router.tsx`, and its words in both languages.
  */
 import type { LinkProps } from "@tanstack/react-router";
-import { Bot, House, type LucideIcon, Server, SlidersHorizontal } from "lucide-react";
+import {
+  Bot,
+  House,
+  Info,
+  KeyRound,
+  ListTree,
+  type LucideIcon,
+  Server,
+  ShieldCheck,
+  SlidersHorizontal,
+  Tag,
+} from "lucide-react";
 import type { Messages } from "@/i18n";
 
 export type NavigationEntry = {
@@ -22,6 +33,7 @@ export const navigation: readonly NavigationGroup[] = [
     title: null,
     entries: [
       { to: "/home", icon: House, label: (m) => m.shell.home },
+      { to: "/requests", icon: ListTree, label: (m) => m.shell.requests },
       { to: "/providers", icon: Server, label: (m) => m.shell.providers },
     ],
   },
@@ -29,7 +41,11 @@ export const navigation: readonly NavigationGroup[] = [
     title: (m) => m.shell.settings,
     entries: [
       { to: "/settings/general", icon: SlidersHorizontal, label: (m) => m.shell.general },
+      { to: "/settings/names", icon: Tag, label: (m) => m.shell.names },
+      { to: "/settings/keys", icon: KeyRound, label: (m) => m.shell.apiKeys },
       { to: "/settings/agents", icon: Bot, label: (m) => m.shell.agents },
+      { to: "/settings/security", icon: ShieldCheck, label: (m) => m.shell.security },
+      { to: "/settings/about", icon: Info, label: (m) => m.shell.about },
     ],
   },
 ];

@@ -5,7 +5,7 @@
  * Built from roles, not from table elements, because rows are placed by transform; `biome.json` knows.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { GripVertical } from "lucide-react";
+import { ArrowUp, GripVertical } from "lucide-react";
 import {
   type KeyboardEvent,
   type ReactNode,
@@ -17,6 +17,7 @@ import {
   useState,
 } from "react";
 import { cn } from "@/lib/cn";
+import { type Arrivals, scrollerOf, useArrivals } from "./use-arrivals";
 import { useRowDrag } from "./use-row-drag";
 
 export type Column<Row> = {
@@ -50,6 +51,8 @@ type DataTableProps<Row> = {
   openKey?: string | undefined;
   reorder?: Reorder<Row> | undefined;
   faded?(row: Row): boolean;
+  /** For a list that grows at its head while it is read. */
+  arrivals?: Arrivals;
 };
 
 type Line<Row> = { kind: "group"; title: string } | { kind: "row"; row: Row; index: number };
@@ -62,7 +65,7 @@ const hairline = "after:absolute after:inset-x-2 after:bottom-0 after:h-px after
 const INTERACTIVE = "a, button, input, select, textarea, [role=switch], label";
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, columns, rowKey, groupOf, onOpen, onToggle, openKey, reorder, faded } = props;
+  const { label, rows, columns, rowKey, groupOf, onOpen, onToggle, openKey, reorder, faded, arrivals } = props;
   const id = useId();
   const grid = useRef<HTMLDivElement>(null);
   const [currentKey, setCurrentKey] = useState<string | null>(null);
@@ -75,6 +78,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     .filter(Boolean)
     .join(" ");
   const visible = useVisibleLines(grid, lines.length);
+  const keys = useMemo(() => rows.map(rowKey), [rows, rowKey]);
+  const arrived = useArrivals(grid, keys, ROW_HEIGHT, arrivals);
 
   const goTo = (index: number) => {
     const row = rows[Math.max(0, Math.min(index, rows.length - 1))];
@@ -143,6 +148,18 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         {columns.map((column) => (
           <HeaderCell key={column.id} {...column} />
         ))}
+        {arrivals && arrived.unseen > 0 && (
+          <div role="gridcell" className="pointer-events-none absolute inset-x-0 top-10 flex justify-center">
+            <button
+              type="button"
+              onClick={arrived.showNewest}
+              className="pointer-events-auto flex h-7 animate-appear items-center gap-1 rounded-full bg-accent px-3 font-medium text-accent-ink shadow-float hover:bg-accent-hover"
+            >
+              <ArrowUp aria-hidden className="size-3.5" />
+              {arrivals.label(arrived.unseen)}
+            </button>
+          </div>
+        )}
       </div>
       <div role="rowgroup" className="relative" style={{ height: lines.length * ROW_HEIGHT }}>
         {visible.indexes.map((position) => {
@@ -176,6 +193,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   "group-focus-visible/grid:outline-2 group-focus-visible/grid:-outline-offset-2 group-focus-visible/grid:outline-focus",
                 drag.index === index && "z-10 bg-raised shadow-float",
                 drag.index !== null && drag.index !== index && "transition-transform duration-100",
+                arrived.moving && "transition-transform duration-[140ms]",
+                arrived.fresh.has(key) && "animate-arrive",
               )}
             >
               {reorder && (
@@ -265,7 +284,7 @@ function toLines<Row>(rows: readonly Row[], groupOf: ((row: Row) => string) | un
 function useVisibleLines(grid: React.RefObject<HTMLDivElement | null>, total: number) {
   const [margin, setMargin] = useState(0);
   const isLong = total > VIRTUAL_ABOVE;
-  const scroller = () => grid.current?.closest<HTMLElement>("[data-scroll]") ?? null;
+  const scroller = () => scrollerOf(grid.current);
   const virtual = useVirtualizer({
     count: total,
     enabled: isLong,

@@ -4,12 +4,13 @@
  */
 import { RotateCcw } from "lucide-react";
 import { useId, useState } from "react";
-import type { SettingField as Field, JsonValue } from "@/bindings";
+import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { useCommit, useDraft } from "@/lib/hooks";
+import { lines } from "@/lib/lines";
 import { FieldRow } from "./Field";
 import { IconButton } from "./ui/button";
-import { Input } from "./ui/input";
+import { Input, TextArea } from "./ui/input";
 import { Switch } from "./ui/switch";
 
 type SettingFieldProps = {
@@ -48,6 +49,8 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
         <Switch {...control} checked={field.value} onCheckedChange={onSave} />
       ) : typeof field.default === "number" || typeof field.value === "number" ? (
         <NumberControl {...control} field={field} onSave={onSave} />
+      ) : field.kind === "list" ? (
+        <ListControl {...control} field={field} onSave={onSave} />
       ) : (
         <TextControl {...control} field={field} onSave={onSave} />
       )}
@@ -121,6 +124,25 @@ function TextControl({ field, onSave, ...control }: ControlProps) {
       {...commit}
       className="w-64"
     />
+  );
+}
+
+/** One entry per line; an empty list is the default. */
+function ListControl({ field, onSave, ...control }: ControlProps) {
+  const entries = Array.isArray(field.value) ? field.value.map(String) : [];
+  const [draft, setDraft, edited] = useDraft(entries.join("\n"));
+  const { onBlur } = useCommit(draft, edited, () => onSave(draft.trim() ? lines(draft) : null));
+  return (
+    <span className="flex w-64">
+      <TextArea
+        {...control}
+        mono
+        rows={Math.max(2, Math.min(6, draft.split("\n").length))}
+        value={draft}
+        onChange={(event) => setDraft(event.target.value)}
+        onBlur={onBlur}
+      />
+    </span>
   );
 }
 

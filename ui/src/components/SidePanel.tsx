@@ -1,6 +1,7 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 import { useMessages } from "@/i18n";
+import { cn } from "@/lib/cn";
 import { IconButton } from "./ui/button";
 
 type SidePanelProps = {
@@ -9,6 +10,8 @@ type SidePanelProps = {
   /** Kept in view under the scrolled content. */
   footer?: ReactNode;
   onClose(): void;
+  /** For what needs to be read rather than filled in. */
+  wide?: boolean;
   children: ReactNode;
 };
 
@@ -16,7 +19,7 @@ type SidePanelProps = {
  * Details beside the list they belong to, which stays visible and usable. Whoever opens one gives it a URL of its own.
  * Takes the focus when it opens and gives it back when it closes; Escape closes.
  */
-export function SidePanel({ title, subtitle, footer, onClose, children }: SidePanelProps) {
+export function SidePanel({ title, subtitle, footer, onClose, wide = false, children }: SidePanelProps) {
   const messages = useMessages();
   const titleId = useId();
   const panel = useRef<HTMLElement>(null);
@@ -39,7 +42,10 @@ export function SidePanel({ title, subtitle, footer, onClose, children }: SidePa
           onClose();
         }
       }}
-      className="fixed inset-y-0 right-0 z-20 flex w-[480px] max-w-[calc(100vw-56px)] animate-slide-in flex-col bg-raised shadow-panel outline-none"
+      className={cn(
+        "fixed inset-y-0 right-0 z-20 flex max-w-[calc(100vw-56px)] animate-slide-in flex-col bg-raised shadow-panel outline-none",
+        wide ? "w-[580px]" : "w-[480px]",
+      )}
     >
       <header className="flex items-start gap-3 border-b px-5 py-3.5">
         <div className="min-w-0 flex-1">

@@ -7,17 +7,22 @@ type WhyNotProps = {
   mechanism: string;
   reason: string;
   until: string | null;
+  /** What ends it, where no instant does. */
+  end?: string | undefined;
+  /** Whom it is about, where several stand together. */
+  about?: string;
   /** What would bring it back. */
   action?: ReactNode;
 };
 
 /** Why something is left out: mechanism, reason, until when, and the action that helps. */
-export function WhyNot({ mechanism, reason, until, action }: WhyNotProps) {
+export function WhyNot({ mechanism, reason, until, end, about, action }: WhyNotProps) {
   const messages = useMessages();
   const format = useFormat();
   const words = messages.whyNot;
   return (
-    <section aria-label={words.title} className="rounded-md bg-sunken px-3 py-2.5">
+    <section aria-label={about ? `${words.title}: ${about}` : words.title} className="rounded-md bg-sunken px-3 py-2.5">
+      {about && <h4 className="mb-1.5 break-words font-medium">{about}</h4>}
       <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
         <dt className="text-ink-faint">{words.mechanism}</dt>
         <dd className="min-w-0 break-words">{mechanism}</dd>
@@ -33,7 +38,7 @@ export function WhyNot({ mechanism, reason, until, action }: WhyNotProps) {
               </span>
             </>
           ) : (
-            words.noEnd
+            (end ?? words.noEnd)
           )}
         </dd>
       </dl>

@@ -2,7 +2,7 @@
  * The only door to the outside. Two implementations: the desktop window (`tauri.ts`), and a plain browser against the
  * REST adapter (`http.ts`), so that every screen also runs and is tested without a window.
  */
-import type { Changed, ControlError, FieldProblem, Live } from "@/bindings";
+import type { Changed, FieldProblem, Live } from "@/bindings";
 import type { Input, OperationName, Output } from "./operations";
 
 export interface Host {
@@ -70,13 +70,16 @@ export interface GatewayControl {
   startOn(port: number): Promise<GatewayState>;
 }
 
+/** What came instead of an answer: the gateway's own `ControlError`, or that it could not be reached. */
+export type Refusal = { code: string; message: string; details?: readonly FieldProblem[] };
+
 /** A refused or failed operation. `code` is stable and is what screens match on. */
 export class HostError extends Error {
   override readonly name = "HostError";
   readonly code: string;
   readonly details: readonly FieldProblem[];
 
-  constructor(error: ControlError) {
+  constructor(error: Refusal) {
     super(error.message);
     this.code = error.code;
     this.details = error.details ?? [];

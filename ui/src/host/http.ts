@@ -1,7 +1,15 @@
 /** The host in a plain browser: REST below `/api`, which the page's own server passes on to the gateway. */
-import type { Changed, ControlError, Live } from "@/bindings";
+import type { Changed, Live } from "@/bindings";
 import { readEventStream } from "./event-stream";
-import { defaultPreferences, type Host, HostError, type PreferenceStore, type Preferences, UNREACHABLE } from "./host";
+import {
+  defaultPreferences,
+  type Host,
+  HostError,
+  type PreferenceStore,
+  type Preferences,
+  type Refusal,
+  UNREACHABLE,
+} from "./host";
 import { type Input, type OperationName, type Output, operations, splitInput } from "./operations";
 
 const FIRST_RETRY_MS = 500;
@@ -70,9 +78,9 @@ export function toRequest<O extends OperationName>(operation: O, input: Input<O>
   };
 }
 
-async function readError(response: Response): Promise<ControlError> {
+async function readError(response: Response): Promise<Refusal> {
   try {
-    const { error } = (await response.json()) as { error: Partial<ControlError> };
+    const { error } = (await response.json()) as { error: Partial<Refusal> };
     return { code: error.code ?? "internal_error", message: error.message ?? "", details: error.details ?? [] };
   } catch {
     const code = response.status === 502 || response.status === 504 ? UNREACHABLE : "internal_error";

@@ -2,7 +2,7 @@
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
 import { Store } from "@tauri-apps/plugin-store";
-import type { Changed, ControlError, Live } from "@/bindings";
+import type { Changed, Live } from "@/bindings";
 import {
   defaultPreferences,
   type GatewayControl,
@@ -11,6 +11,7 @@ import {
   HostError,
   type PreferenceStore,
   type Preferences,
+  type Refusal,
 } from "./host";
 import { type Input, type OperationName, type Output, splitInput } from "./operations";
 
@@ -63,13 +64,13 @@ async function call<O extends OperationName>(operation: O, input: Input<O>): Pro
     const { place, rest } = splitInput(operation, input);
     return await invoke<Output<O>>(operation, { ...place, input: rest });
   } catch (error) {
-    throw new HostError(toControlError(error));
+    throw new HostError(toRefusal(error));
   }
 }
 
-function toControlError(error: unknown): ControlError {
+function toRefusal(error: unknown): Refusal {
   if (typeof error === "object" && error !== null && "code" in error) {
-    return { message: "", ...(error as Partial<ControlError> & { code: string }) };
+    return { message: "", ...(error as Partial<Refusal> & { code: string }) };
   }
   return { code: "internal_error", message: String(error) };
 }

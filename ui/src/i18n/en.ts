@@ -1,4 +1,6 @@
 /** English: the source of the dictionary's type. */
+import { about, keys, names, security } from "./en.access";
+import { requests } from "./en.requests";
 import { counter } from "./plural";
 
 const count = counter("en");
@@ -43,6 +45,7 @@ export const en = {
     agents: "Agents",
     security: "Security",
     about: "About",
+    names: "Model Names",
     running: "Running",
     unreachable: "Not reachable",
     listening: (address: string) => `Listening on ${address}`,
@@ -71,6 +74,12 @@ export const en = {
     actions: "Actions",
     appearance: "Appearance",
     addConnection: "Add a connection",
+    newKey: "Make a new key",
+    newName: "Name a model",
+    providers: "Providers",
+    connections: "Connections",
+    requests: "Recent requests",
+    copyBase: (format: string) => `Copy the address for ${format}`,
     copyAddress: "Copy the gateway's address",
     theme: (name: string) => `Theme: ${name}`,
     language: (name: string) => `Language: ${name}`,
@@ -241,6 +250,12 @@ export const en = {
     failure: "Failed",
     aborted: "Client left",
   },
+
+  about,
+  keys,
+  names,
+  requests,
+  security,
 
   setup: {
     title: "Set up OmniRoute",
@@ -470,6 +485,12 @@ export const en = {
     portInUse: "Another program uses this port. The gateway stays where it is.",
     notANumber: "Must be a whole number.",
     defaultValue: (value: string) => `Default: ${value}`,
+    fieldProblems: {
+      "gateway.bindAddress": "Must be an IP address such as 127.0.0.1 or 0.0.0.0.",
+      "gateway.requireApiKey": "Only while the gateway listens on this computer's own address.",
+      "gateway.allowedHosts": "Each must be a host name or address alone: no scheme, port, path or wildcard.",
+      "gateway.corsOrigins": "Each must be an origin such as https://app.example: no path, no wildcard.",
+    },
     fields: {
       "gateway.port": {
         label: "Port",
@@ -478,6 +499,18 @@ export const en = {
       "gateway.requireApiKey": {
         label: "Require a key from agents",
         help: "Off, every program on this computer can spend your providers' credit.",
+      },
+      "gateway.bindAddress": {
+        label: "Listening address",
+        help: "127.0.0.1 is this computer alone; 0.0.0.0 lets your whole network try.",
+      },
+      "gateway.allowedHosts": {
+        label: "Further host names",
+        help: "One per line, without port: names under which this computer may be addressed. Its own always work.",
+      },
+      "gateway.corsOrigins": {
+        label: "Web pages that may call",
+        help: "One origin per line, such as https://app.example. Empty turns every web page away.",
       },
     },
     units: { ms: "ms", bytes: "bytes", seconds: "s", percent: "%", days: "days" },

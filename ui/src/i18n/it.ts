@@ -1,5 +1,7 @@
 /** Italian. The type makes a missing or surplus message a compile error. */
 import type { Messages } from "./en";
+import { about, keys, names, security } from "./it.access";
+import { requests } from "./it.requests";
 import { counter } from "./plural";
 
 const count = counter("it");
@@ -44,6 +46,7 @@ export const it: Messages = {
     agents: "Agenti",
     security: "Sicurezza",
     about: "Informazioni",
+    names: "Nomi dei modelli",
     running: "Attivo",
     unreachable: "Non risponde",
     listening: (address) => `In ascolto su ${address}`,
@@ -72,6 +75,12 @@ export const it: Messages = {
     actions: "Azioni",
     appearance: "Aspetto",
     addConnection: "Aggiungi una connessione",
+    newKey: "Crea una nuova chiave",
+    newName: "Dai un nome a un modello",
+    providers: "Provider",
+    connections: "Connessioni",
+    requests: "Ultime richieste",
+    copyBase: (format) => `Copia l'indirizzo per ${format}`,
     copyAddress: "Copia l'indirizzo del gateway",
     theme: (name) => `Tema: ${name}`,
     language: (name) => `Lingua: ${name}`,
@@ -245,6 +254,12 @@ export const it: Messages = {
     failure: "Fallita",
     aborted: "Interrotta dal client",
   },
+
+  about,
+  keys,
+  names,
+  requests,
+  security,
 
   setup: {
     title: "Configura OmniRoute",
@@ -476,6 +491,13 @@ export const it: Messages = {
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",
     defaultValue: (value) => `Predefinito: ${value}`,
+    fieldProblems: {
+      "gateway.bindAddress": "Deve essere un indirizzo IP, per esempio 127.0.0.1 o 0.0.0.0.",
+      "gateway.requireApiKey": "Solo finché il gateway ascolta sull'indirizzo di questo computer.",
+      "gateway.allowedHosts":
+        "Ognuno deve essere solo un nome di host o un indirizzo: senza schema, porta, percorso o jolly.",
+      "gateway.corsOrigins": "Ognuna deve essere un'origine come https://app.example: senza percorso né jolly.",
+    },
     fields: {
       "gateway.port": {
         label: "Porta",
@@ -484,6 +506,18 @@ export const it: Messages = {
       "gateway.requireApiKey": {
         label: "Chiedi una chiave agli agenti",
         help: "Se è spento, ogni programma su questo computer può spendere il credito dei tuoi provider.",
+      },
+      "gateway.bindAddress": {
+        label: "Indirizzo di ascolto",
+        help: "127.0.0.1 è solo questo computer; 0.0.0.0 lascia provare tutta la tua rete.",
+      },
+      "gateway.allowedHosts": {
+        label: "Altri nomi di host",
+        help: "Uno per riga, senza porta: nomi con cui questo computer può essere chiamato. I suoi valgono sempre.",
+      },
+      "gateway.corsOrigins": {
+        label: "Pagine web ammesse",
+        help: "Un'origine per riga, per esempio https://app.example. Vuoto respinge ogni pagina web.",
       },
     },
     units: { ms: "ms", bytes: "byte", seconds: "s", percent: "%", days: "giorni" },

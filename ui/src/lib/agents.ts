@@ -445,6 +445,6 @@ function exportLine(name: string, value: string, shell: Shell): string {
   }
 }
 
-function quotePosix(value: string): string {
+export function quotePosix(value: string): string {
   return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -21,6 +21,13 @@ export function createFormat(locale: string) {
   const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
   const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+  const dollars = new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency: "USD",
+    minimumFractionDigits: 2,
+    maximumSignificantDigits: 3,
+    roundingPriority: "morePrecision",
+  });
   const conjunction = new Intl.ListFormat(locale, { type: "conjunction" });
   const unit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
@@ -29,6 +36,8 @@ export function createFormat(locale: string) {
     locale,
     number: (value: number) => whole.format(value),
     compact: (value: number) => short.format(value),
+    /** Small sums keep their first digits: `$1.20`, `$0.0042`. */
+    dollars: (value: number) => dollars.format(value),
     list: (words: string[]) => conjunction.format(words),
 
     /** How long something took: `840 ms`, `2.4 s`, `3 min 12 s`, `5 h 2 min`, `3 days`. */

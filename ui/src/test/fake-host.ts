@@ -1,6 +1,13 @@
 /** A host that answers from a script and remembers what it was asked: the outside world of a component test. */
-import type { Changed, ControlError } from "@/bindings";
-import { defaultPreferences, type Host, HostError, type Preferences, type WindowControls } from "@/host/host";
+import type { Changed } from "@/bindings";
+import {
+  defaultPreferences,
+  type Host,
+  HostError,
+  type Preferences,
+  type Refusal,
+  type WindowControls,
+} from "@/host/host";
 import type { Input, OperationName, Output } from "@/host/operations";
 
 export type Answers = { [O in OperationName]?: (input: Input<O>) => Output<O> | Promise<Output<O>> };
@@ -57,6 +64,6 @@ export function fakeHost(answers: Answers, window: Partial<WindowControls> = {})
   };
 }
 
-export function refuse(error: Partial<ControlError> & { code: string }): never {
+export function refuse(error: Partial<Refusal> & { code: string }): never {
   throw new HostError({ message: "", details: [], ...error });
 }

@@ -12,6 +12,7 @@ import { useConnectionModels } from "@/components/use-connection-models";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { useCommit, useDraft } from "@/lib/hooks";
+import { lines } from "@/lib/lines";
 import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
 
 type Props = { connection: Connection; provider: CatalogProvider | undefined };
@@ -257,11 +258,4 @@ function TextField({
       }
     </Field>
   );
-}
-
-function lines(text: string): string[] {
-  return text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
 }

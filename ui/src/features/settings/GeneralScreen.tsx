@@ -1,22 +1,20 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { FolderOpen } from "lucide-react";
-import { useId, useState } from "react";
-import type { JsonValue, SettingField as SettingFieldView } from "@/bindings";
+import { useId } from "react";
 import { CopyLine } from "@/components/CopyButton";
 import { FieldRow, Section } from "@/components/Field";
 import { notify } from "@/components/notify";
 import { Screen } from "@/components/Screen";
-import { SettingField } from "@/components/SettingField";
-import { ErrorState, SkeletonRows } from "@/components/States";
+import { SettingFields } from "@/components/SettingFields";
+import { SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { Segmented } from "@/components/ui/segmented";
 import { Switch } from "@/components/ui/switch";
 import { useHost } from "@/host";
 import { usePreferences } from "@/host/preferences";
-import { useChange, useRead } from "@/host/queries";
+import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { baseUrl, dialects } from "@/lib/addresses";
-import { errorWords } from "@/lib/error-words";
 
 export function GeneralScreen() {
   const messages = useMessages();
@@ -119,50 +117,18 @@ function DataFolder({ open }: { open(): Promise<void> }) {
   );
 }
 
-/** Which of the gateway's settings live here, in this order. */
-const fields = ["gateway.port", "gateway.requireApiKey"];
-
 function Gateway() {
   const messages = useMessages();
-  const settings = useRead("settings_fields", null);
-  const update = useChange("settings_update");
-  const [changing, setChanging] = useState<string | null>(null);
-
-  const save = (field: SettingFieldView, value: JsonValue) => {
-    const [section = "", key = ""] = field.path.split(".");
-    setChanging(field.path);
-    update.mutate(
-      { [section]: { [key]: value } },
-      {
-        onSuccess: () => {
-          if (field.path === "gateway.port")
-            notify.done(messages.settings.general.portMoved(Number(value ?? field.default)));
-        },
-      },
-    );
-  };
-  const refused = (path: string) => {
-    if (!update.error || path !== changing) return undefined;
-    if (path === "gateway.port" && update.error.code === "conflict") return messages.settings.portInUse;
-    return update.error.field(path) ?? errorWords(update.error, messages).title;
-  };
-
+  const words = messages.settings;
   return (
-    <Section title={messages.settings.general.gateway}>
-      {settings.isPending && <SkeletonRows rows={2} height={56} />}
-      {settings.error && <ErrorState error={settings.error} onRetry={() => void settings.refetch()} />}
-      {fields
-        .map((path) => settings.data?.fields.find((field) => field.path === path))
-        .filter((field) => field !== undefined)
-        .map((field) => (
-          <SettingField
-            key={field.path}
-            field={field}
-            saving={update.isPending}
-            error={refused(field.path)}
-            onSave={(value) => save(field, value)}
-          />
-        ))}
+    <Section title={words.general.gateway}>
+      <SettingFields
+        paths={["gateway.port", "gateway.requireApiKey"]}
+        refusals={{ "gateway.port": words.portInUse }}
+        onSaved={(field, value) => {
+          if (field.path === "gateway.port") notify.done(words.general.portMoved(Number(value ?? field.default)));
+        }}
+      />
     </Section>
   );
 }

@@ -1,0 +1,192 @@
+import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useMemo, useState } from "react";
+import type { Key } from "@/bindings";
+import { type Column, DataTable } from "@/components/DataTable";
+import { FilterInput } from "@/components/FilterInput";
+import { KeyBadge } from "@/components/KeyBadge";
+import { useReportError } from "@/components/notify";
+import { Screen } from "@/components/Screen";
+import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
+import { RelativeTime } from "@/components/Time";
+import { Button } from "@/components/ui/button";
+import { Switch } from "@/components/ui/switch";
+import { useChange, useRead } from "@/host/queries";
+import { type Messages, useFormat, useMessages } from "@/i18n";
+import { keyState } from "@/lib/key-state";
+import { useNow } from "@/lib/use-now";
+
+const FILTER_ABOVE = 5;
+const idOf = (key: Key) => key.id;
+
+/** The keys that agents show to be let in. */
+export function KeysScreen() {
+  const messages = useMessages();
+  const words = messages.keys;
+  const navigate = useNavigate();
+  const { keyId } = useParams({ strict: false });
+  const keys = useRead("keys_list", null);
+  const [filter, setFilter] = useState("");
+  const wanted = filter.trim().toLowerCase();
+  const all = keys.data?.keys;
+  const shown = useMemo(
+    () => all?.filter((key) => [key.name, key.tail].some((text) => text.toLowerCase().includes(wanted))) ?? [],
+    [all, wanted],
+  );
+  const now = useNow();
+  const columns = useColumns();
+
+  const addButton = (
+    <Button variant="primary" onClick={() => void navigate({ to: "/settings/keys/add" })}>
+      <Plus aria-hidden />
+      {words.add}
+    </Button>
+  );
+
+  return (
+    <>
+      <Screen
+        title={words.title}
+        help={words.help}
+        actions={
+          all &&
+          all.length > 0 && (
+            <>
+              {all.length > FILTER_ABOVE && (
+                <FilterInput label={words.filter} value={filter} onChange={setFilter} className="w-52" />
+              )}
+              {addButton}
+            </>
+          )
+        }
+      >
+        {keys.isPending && <SkeletonRows rows={3} />}
+        {keys.error && <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />}
+        {all?.length === 0 && <EmptyState title={words.emptyTitle} help={words.emptyHelp} action={addButton} />}
+        {shown.length > 0 && (
+          <DataTable
+            label={words.title}
+            rows={shown}
+            columns={columns}
+            rowKey={idOf}
+            openKey={keyId}
+            onOpen={(key) => void navigate({ to: "/settings/keys/$keyId", params: { keyId: key.id } })}
+            faded={(key) => keyState(key, now).word !== "active"}
+          />
+        )}
+        {all && all.length > 0 && shown.length === 0 && (
+          <p className="py-6 text-ink-faint">{messages.common.noMatch(filter)}</p>
+        )}
+      </Screen>
+      <Outlet />
+    </>
+  );
+}
+
+function useColumns(): Column<Key>[] {
+  const words = useMessages().keys;
+  const heads = words.columns;
+  return [
+    {
+      id: "name",
+      header: heads.name,
+      width: "minmax(120px, 1.4fr)",
+      cell: (key) => (
+        <span className="font-medium" title={key.name}>
+          {key.name}
+        </span>
+      ),
+    },
+    {
+      id: "key",
+      header: heads.key,
+      width: "64px",
+      cell: (key) => (
+        <code className="font-mono text-ink-soft" title={words.endsIn(key.tail)}>
+          …{key.tail}
+        </code>
+      ),
+    },
+    { id: "state", header: heads.state, width: "minmax(96px, 0.7fr)", cell: (key) => <KeyBadge apiKey={key} /> },
+    { id: "opens", header: heads.opens, width: "minmax(130px, 1.4fr)", cell: (key) => <Opens apiKey={key} /> },
+    {
+      id: "created",
+      header: heads.created,
+      width: "96px",
+      roomy: true,
+      cell: (key) => <RelativeTime at={key.createdAt} className="text-ink-soft" />,
+    },
+    {
+      id: "lastUsed",
+      header: heads.lastUsed,
+      width: "104px",
+      cell: (key) =>
+        key.lastUsedAt ? (
+          <RelativeTime at={key.lastUsedAt} className="text-ink-soft" />
+        ) : (
+          <span className="text-ink-faint">{words.never}</span>
+        ),
+    },
+    {
+      id: "expires",
+      header: heads.expires,
+      width: "96px",
+      cell: (key) =>
+        key.expiresAt ? (
+          <RelativeTime at={key.expiresAt} className="text-ink-soft" />
+        ) : (
+          <span className="text-ink-faint">{words.never}</span>
+        ),
+    },
+    {
+      id: "active",
+      header: heads.active,
+      width: "52px",
+      align: "end",
+      cell: (key, current) => <ActiveSwitch apiKey={key} reachable={current} />,
+    },
+  ];
+}
+
+function ActiveSwitch({ apiKey, reachable }: { apiKey: Key; reachable: boolean }) {
+  const words = useMessages().keys;
+  const report = useReportError();
+  const update = useChange("key_update");
+  return (
+    <Switch
+      tabIndex={reachable ? 0 : -1}
+      aria-label={words.switchOn(apiKey.name)}
+      checked={update.isPending ? (update.variables.isActive ?? apiKey.isActive) : apiKey.isActive}
+      onCheckedChange={(isActive) => update.mutate({ id: apiKey.id, isActive }, { onError: report })}
+      className="align-middle"
+    />
+  );
+}
+
+/** “2 model patterns, 1 connection”, with the names in the tooltip. */
+function Opens({ apiKey }: { apiKey: Key }) {
+  const words = useMessages().keys;
+  const format = useFormat();
+  const connections = useRead("connections_list", {});
+  const nameOf = (id: string) => connections.data?.connections.find((connection) => connection.id === id)?.name ?? id;
+  const limits = limitsOf(apiKey, words);
+  const details = [
+    ...apiKey.allowedModels,
+    ...apiKey.allowedConnections.map(nameOf),
+    ...apiKey.scopes.map((scope) => words.scope[scope].name),
+  ];
+  return (
+    <span title={details.join("\n") || undefined} className="text-ink-soft">
+      {format.list(limits)}
+    </span>
+  );
+}
+
+function limitsOf({ allowedModels, allowedConnections, scopes }: Key, words: Messages["keys"]): string[] {
+  const limits: string[] = [];
+  if (allowedModels.length > 0) limits.push(words.models(allowedModels.length));
+  if (allowedConnections.length > 0) limits.push(words.connections(allowedConnections.length));
+  if (limits.length === 0) limits.push(words.everything);
+  if (scopes.length > 0) limits.push(words.rights(scopes.length));
+  return limits;
+}

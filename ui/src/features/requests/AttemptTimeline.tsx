@@ -1,0 +1,149 @@
+/** Each attempt as a row on one time axis, which begins when the request arrived and ends with its last byte. */
+import { Link } from "@tanstack/react-router";
+import type { RequestAttempt, RequestDetail } from "@/bindings";
+import { StatusBadge } from "@/components/StatusBadge";
+import { type Messages, useFormat, useMessages } from "@/i18n";
+import { cn } from "@/lib/cn";
+import { type Phase, type PhaseName, phasesOf } from "@/lib/request-story";
+
+/** The colours of the six states: being tried, waiting, at work, broken. */
+const phaseColour: Record<PhaseName, string> = {
+  queued: "bg-terminal",
+  connecting: "bg-probing",
+  waiting: "bg-cooling",
+  streaming: "bg-ready",
+};
+const colourOf = (phase: Phase) => (phase.broken ? "bg-blocked" : phaseColour[phase.name]);
+
+export function AttemptTimeline({ request }: { request: RequestDetail }) {
+  const { attempts } = request.trace;
+  const start = Date.parse(request.timestamp);
+  const span = Math.max(
+    1,
+    request.durationMs,
+    ...attempts.map((attempt) => Date.parse(attempt.startedAt) - start + attempt.durationMs),
+  );
+  return (
+    <div>
+      <Axis span={span} />
+      <ol className="flex flex-col">
+        {attempts.map((attempt, index) => (
+          <Attempt
+            key={attempt.n}
+            attempt={attempt}
+            stream={request.stream}
+            isLast={index === attempts.length - 1}
+            offset={Math.max(0, Date.parse(attempt.startedAt) - start)}
+            span={span}
+          />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Axis({ span }: { span: number }) {
+  const words = useMessages().requests.story;
+  const format = useFormat();
+  return (
+    <div title={words.axis} className="mb-1 flex justify-between text-ink-faint text-xs">
+      <span>{format.duration(0)}</span>
+      {span >= 4 && <span>{format.duration(span / 2)}</span>}
+      <span>{format.duration(span)}</span>
+    </div>
+  );
+}
+
+type AttemptProps = { attempt: RequestAttempt; stream: boolean; isLast: boolean; offset: number; span: number };
+
+function Attempt({ attempt, stream, isLast, offset, span }: AttemptProps) {
+  const words = useMessages().requests.story;
+  const format = useFormat();
+  const phases = phasesOf(attempt);
+  const percent = (ms: number) => `${(100 * ms) / span}%`;
+  const nameOf = (phase: Phase) =>
+    phase.name === "streaming" && !stream ? words.phases.receiving : words.phases[phase.name];
+  return (
+    <li className="border-t py-3 first:border-t-0 first:pt-1">
+      <div aria-hidden className="relative h-2.5 rounded-full bg-sunken">
+        <div
+          className="absolute inset-y-0 flex min-w-1 gap-px overflow-hidden rounded-full"
+          style={{ left: `min(${percent(offset)}, calc(100% - 4px))`, width: percent(attempt.durationMs) }}
+        >
+          {phases.map((phase) => (
+            <span
+              key={phase.name}
+              title={words.phase(nameOf(phase), format.duration(phase.ms))}
+              className={cn("min-w-0.5", colourOf(phase))}
+              style={{ flexGrow: Math.max(phase.ms, 0.01), flexBasis: 0 }}
+            />
+          ))}
+        </div>
+      </div>
+      <div className="mt-2 flex items-baseline gap-2">
+        <span className="text-ink-faint">{attempt.n}</span>
+        <Link
+          to="/providers/$providerId/connections/$connectionId"
+          params={{ providerId: attempt.provider, connectionId: attempt.connectionId }}
+          className="min-w-0 truncate font-medium hover:underline"
+        >
+          {attempt.connectionName}
+        </Link>
+        <code className="min-w-0 truncate font-mono text-ink-faint text-xs">
+          {attempt.provider}/{attempt.model}
+        </code>
+        <span className="ml-auto shrink-0">
+          <AttemptStatus attempt={attempt} />
+        </span>
+      </div>
+      <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-ink-soft text-xs">
+        {phases.map((phase) => (
+          <li key={phase.name} className="inline-flex items-center gap-1.5">
+            <span aria-hidden className={cn("size-2 rounded-sm", colourOf(phase))} />
+            {words.phase(nameOf(phase), format.duration(phase.ms))}
+          </li>
+        ))}
+      </ul>
+      {attempt.kind !== "success" && (
+        <p className="mt-1.5 select-text break-words">
+          {kindWords(attempt.kind, words)}
+          {attempt.message && <span className="text-ink-soft">: {attempt.message}</span>}
+        </p>
+      )}
+      <p className="mt-0.5 text-ink-faint">{decisionWords(attempt, isLast, words)}</p>
+    </li>
+  );
+}
+
+function AttemptStatus({ attempt }: { attempt: RequestAttempt }) {
+  const messages = useMessages();
+  const words = messages.requests.story;
+  const state = attempt.kind === "success" ? "ready" : attempt.kind === "client_aborted" ? "terminal" : "blocked";
+  const word =
+    state === "ready"
+      ? words.succeeded
+      : state === "terminal"
+        ? messages.outcomes.aborted
+        : attempt.status === null
+          ? words.noAnswer
+          : messages.outcomes.failure;
+  return (
+    <span className="inline-flex items-baseline gap-1.5">
+      <StatusBadge state={state} word={word} title={attempt.kind} />
+      {attempt.status !== null && <span className="text-ink-faint text-xs">{attempt.status}</span>}
+    </span>
+  );
+}
+
+type StoryWords = Messages["requests"]["story"];
+
+/** A kind the dictionary does not know is shown as it is. */
+function kindWords(kind: string, { kinds }: StoryWords): string {
+  return kind in kinds ? kinds[kind as keyof typeof kinds] : kind;
+}
+
+function decisionWords({ kind, decision }: RequestAttempt, isLast: boolean, { decisions }: StoryWords): string {
+  if (kind === "client_aborted") return decisions.left;
+  if (decision === "next_connection" && isLast) return decisions.last;
+  return decision in decisions ? decisions[decision as keyof typeof decisions] : decision;
+}

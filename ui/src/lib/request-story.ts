@@ -1,0 +1,47 @@
+/** What a line of the request log says about who was asked, and what an attempt spent its time on. */
+import type { RequestAttempt, RequestOutcome, RequestRow } from "@/bindings";
+import type { State } from "./connection-state";
+
+export const outcomeState: Readonly<Record<RequestOutcome, State>> = {
+  success: "ready",
+  failure: "blocked",
+  aborted: "terminal",
+};
+
+/** `provider/model` as it was sent, or nothing while nobody was asked. */
+export function servedModel({ provider, model }: Pick<RequestRow, "provider" | "model">): string | null {
+  return provider && model ? `${provider}/${model}` : null;
+}
+
+/** The model served, when the name asked for does not say it already. */
+export function servedOtherwise(request: RequestRow): string | null {
+  const served = servedModel(request);
+  return served !== null && served !== request.requestedModel ? served : null;
+}
+
+export type PhaseName = "queued" | "connecting" | "waiting" | "streaming";
+
+export type Phase = {
+  readonly name: PhaseName;
+  readonly ms: number;
+  /** The attempt ended in this phase without an answer. */
+  readonly broken: boolean;
+};
+
+/** An attempt's time, in order. Phases it never reached are absent, and those it passed in no time. */
+export function phasesOf(attempt: RequestAttempt): readonly Phase[] {
+  const end = attempt.durationMs;
+  const queued = Math.min(attempt.queuedMs, end);
+  const connected = Math.min(attempt.connectMs ?? end, end);
+  const firstToken = Math.min(attempt.firstTokenMs ?? end, end);
+  const phases: { name: PhaseName; ms: number }[] = [
+    { name: "queued", ms: queued },
+    { name: "connecting", ms: connected - queued },
+  ];
+  if (attempt.connectMs !== null) phases.push({ name: "waiting", ms: firstToken - connected });
+  if (attempt.firstTokenMs !== null) phases.push({ name: "streaming", ms: end - firstToken });
+  const spent = phases.filter(({ ms }) => ms > 0);
+  const shown = spent.length > 0 ? spent : phases.slice(-1);
+  const broken = attempt.kind !== "success";
+  return shown.map((phase, index) => ({ ...phase, broken: broken && index === shown.length - 1 }));
+}
