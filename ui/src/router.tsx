@@ -36,6 +36,7 @@ const setup = createRoute({
   validateSearch: (search): SetupSearch => ({
     ...(typeof search.provider === "string" && { provider: search.provider }),
     ...(typeof search.connection === "string" && { connection: search.connection }),
+    ...(typeof search.model === "string" && { model: search.model }),
     ...(search.step === "request" && { step: search.step }),
   }),
   component: SetupScreen,

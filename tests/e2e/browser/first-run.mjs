@@ -1,7 +1,11 @@
 /** From nothing to the first answered request. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { askAsClaudeCode } from "../support/agent.mjs";
 import { PROVIDER_KEY } from "../support/upstream.mjs";
+
+const run = promisify(execFile);
 
 /**
  * @param {import("../support/checks.mjs").Checks} checks
@@ -21,11 +25,13 @@ export async function firstRun(checks, stage) {
 
       await page.getByRole("heading", { name: "Which agent do you use?" }).waitFor();
       await page.getByText("This key is shown only now").waitFor();
+      await page.getByRole("combobox", { name: "Model" }).click();
+      await page.getByRole("option", { name: "anthropic/m1", exact: true }).click();
       await page.getByRole("button", { name: "Copy settings for Claude Code" }).first().click();
-      await page.getByRole("status").filter({ hasText: "Copied" }).first().waitFor({ state: "attached" });
-      const settings = exported(await page.evaluate(() => navigator.clipboard.readText()));
+      const settings = exported(await copied(page));
       await page.getByRole("button", { name: "Continue" }).click();
       await page.getByText("Waiting for the first request").waitFor();
+      await page.getByText('"model":"anthropic/m1"').waitFor();
 
       // Exactly what the person pasted, and nothing else.
       const answer = await askAsClaudeCode({
@@ -41,6 +47,45 @@ export async function firstRun(checks, stage) {
       const row = page.getByRole("grid", { name: "Last requests" }).getByRole("row").nth(1);
       await row.getByText("Answered").waitFor();
       await row.getByText(settings.ANTHROPIC_MODEL ?? "").waitFor();
+    }),
+  );
+
+  await checks.check("the command offered in the set-up works as it is pasted", (folder) =>
+    stage.play(folder, {}, async ({ page, gateway, upstream }) => {
+      for (const [provider, dialect] of /** @type {const} */ ([
+        ["openai", "chat"],
+        ["anthropic", "messages"],
+        ["gemini", "gemini"],
+      ])) {
+        const connection = await gateway.connect(provider, dialect, {
+          apiKey: PROVIDER_KEY,
+          baseUrl: upstream.baseUrl(provider),
+        });
+        await gateway.call("PATCH", `/providers/${connection.id}`, { defaultModel: "m1" });
+        await page.goto(`/setup?provider=${provider}&connection=${connection.id}&step=request`);
+        await page.getByRole("button", { name: "Copy curl" }).click();
+        const command = (await copied(page)).replace("YOUR_KEY", await gateway.makeKey(dialect));
+        const { stdout } = await run("bash", ["-c", `${command} --silent --max-time 30`]);
+        assert.match(stdout, /Hello from the fake upstream/, provider);
+        await page.getByText("It works").waitFor();
+      }
+    }),
+  );
+
+  await checks.check("a first request that fails is shown with its reason", (folder) =>
+    stage.play(folder, {}, async ({ page, gateway, upstream }) => {
+      const { id } = await gateway.connect("anthropic", "c", {
+        apiKey: PROVIDER_KEY,
+        baseUrl: upstream.baseUrl("anthropic"),
+      });
+      const key = await gateway.makeKey("agents");
+      await page.goto(`/setup?provider=anthropic&connection=${id}&step=request`);
+      await page.getByText("Waiting for the first request").waitFor();
+      await assert.rejects(askAsClaudeCode({ url: gateway.url, key, model: "anthropic/m-500" }));
+      await page.getByText("A request arrived, but it failed").waitFor();
+      await page.getByText("the model crashed").waitFor();
+      await askAsClaudeCode({ url: gateway.url, key, model: "anthropic/m1" });
+      await page.getByText("It works").waitFor();
     }),
   );
 
@@ -61,6 +106,17 @@ export async function firstRun(checks, stage) {
       await page.getByRole("heading", { name: "Which agent do you use?" }).waitFor();
     }),
   );
+}
+
+/**
+ * What the last press of a copy button put into the clipboard.
+ *
+ * @param {import("./stage.mjs").Page} page
+ * @returns {Promise<string>}
+ */
+async function copied(page) {
+  await page.getByRole("status").filter({ hasText: "Copied" }).first().waitFor({ state: "attached" });
+  return page.evaluate(() => navigator.clipboard.readText());
 }
 
 /**

@@ -1,6 +1,8 @@
 /** Every screen as a person sees it, in Chromium, against a headless gateway and a scripted provider. */
 import { Checks } from "../support/checks.mjs";
 import { firstRun } from "./first-run.mjs";
+import { providers } from "./providers.mjs";
+import { settings } from "./settings.mjs";
 import { Stage } from "./stage.mjs";
 
 const checks = new Checks("browser", process.argv[2]);
@@ -8,6 +10,8 @@ await checks.begin();
 const stage = await Stage.open(process.env.OMNIROUTE_BINARIES ?? "");
 try {
   await firstRun(checks, stage);
+  await providers(checks, stage);
+  await settings(checks, stage);
 } finally {
   await stage.close();
 }

@@ -1,6 +1,7 @@
 /** Runs checks one after the other and says how each went. */
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 const SLOWEST_CHECK_MS = 180_000;
 
@@ -47,7 +48,8 @@ export class Checks {
       console.log(`PASS ${name} (${seconds(started)})`);
     } catch (error) {
       this.#failed += 1;
-      console.log(`FAIL ${name}: ${why(error)}\n     ${folder} (${seconds(started)})`);
+      console.log(`FAIL ${name}: ${why(error)} (${seconds(started)}, see ${folder})`);
+      await writeFile(join(folder, "error.txt"), stripVTControlCharacters(inFull(error)));
     }
   }
 
@@ -71,9 +73,22 @@ async function bounded(body) {
   }
 }
 
-/** @param {unknown} error */
+const LONGEST_REASON = 400;
+
+/**
+ * In one line.
+ *
+ * @param {unknown} error
+ */
 function why(error) {
-  return error instanceof Error ? error.message.trim() : String(error);
+  const text = stripVTControlCharacters(error instanceof Error ? error.message : String(error));
+  const line = text.replace("Call log:", "").replaceAll(/\s+/g, " ").trim();
+  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line;
+}
+
+/** @param {unknown} error */
+function inFull(error) {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** @param {number} since */

@@ -3,7 +3,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Program } from "./programs.mjs";
 
-/** @typedef {{ id: string, name: string, provider: string, isActive: boolean, priority: number }} Connection */
+/**
+ * What the checks look at in a connection.
+ *
+ * @typedef {{ id: string, name: string, isActive: boolean, providerSpecificData: { baseUrl?: string } }} Connection
+ */
 
 /** What keeps a program's data away from the person's own. */
 export const ownSecrets = /** @type {const} */ ({ OMNIROUTE_SECRET_STORE: "file" });

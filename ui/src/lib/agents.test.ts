@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agents, exportLines, findAgent, type Snippet } from "./agents";
+import { agents, curlAsk, exportLines, findAgent, type Snippet } from "./agents";
 
 const context = { url: "http://127.0.0.1:20128", key: "sk-omni-KEY", model: "anthropic/claude-sonnet-4-6" };
 
@@ -54,6 +54,20 @@ describe("the settings of every agent", () => {
 
   it("aider's own prefix stands before the model", () => {
     expect(settings("aider")[0]).toContain("aider --model openai/anthropic/claude-sonnet-4-6");
+  });
+});
+
+describe("a question from a terminal", () => {
+  it.each([
+    ["chat", "/v1/chat/completions", '"messages"'],
+    ["responses", "/v1/responses", '"input"'],
+    ["messages", "/v1/messages", '"max_tokens"'],
+    ["gemini", `/v1beta/models/${context.model}:generateContent`, '"contents"'],
+  ] as const)("is asked in %s", (dialect, path, member) => {
+    const command = curlAsk(dialect, context);
+    expect(command).toContain(`curl ${context.url}${path} `);
+    expect(command).toContain(context.key);
+    expect(command).toContain(member);
   });
 });
 

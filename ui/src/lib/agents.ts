@@ -390,7 +390,7 @@ models:
     name: "curl",
     group: "code",
     dialect: "chat",
-    ways: (context) => [environment(command(curlModels(context)), command(curlChat(context)))],
+    ways: (context) => [environment(command(curlModels(context)), command(curlAsk("chat", context)))],
   },
 ];
 
@@ -402,12 +402,28 @@ export function curlModels({ url, key }: Pick<AgentContext, "url" | "key">): str
   return `curl ${url}/v1/models -H "Authorization: Bearer ${key}"`;
 }
 
-export function curlChat({ url, key, model }: AgentContext): string {
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Say hello." }] });
-  return `curl ${url}/v1/chat/completions \\
-  -H "Authorization: Bearer ${key}" \\
+/** One question asked from a terminal, in a format that the provider of the model speaks. */
+export function curlAsk(dialect: Dialect, { url, key, model }: AgentContext): string {
+  const messages = [{ role: "user", content: "Say hello." }];
+  switch (dialect) {
+    case "chat":
+      return curlPost(`${url}/v1/chat/completions`, `Authorization: Bearer ${key}`, { model, messages });
+    case "responses":
+      return curlPost(`${url}/v1/responses`, `Authorization: Bearer ${key}`, { model, input: "Say hello." });
+    case "messages":
+      return curlPost(`${url}/v1/messages`, `x-api-key: ${key}`, { model, max_tokens: 1024, messages });
+    case "gemini":
+      return curlPost(`${url}/v1beta/models/${model}:generateContent`, `x-goog-api-key: ${key}`, {
+        contents: [{ role: "user", parts: [{ text: "Say hello." }] }],
+      });
+  }
+}
+
+function curlPost(url: string, key: string, body: unknown): string {
+  return `curl ${url} \\
+  -H "${key}" \\
   -H "Content-Type: application/json" \\
-  -d '${body}'`;
+  -d '${JSON.stringify(body)}'`;
 }
 
 export type Shell = "posix" | "fish" | "powershell";

@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { AgentKey } from "@/components/AgentKey";
 import { AgentSettings } from "@/components/AgentSettings";
 import { Field } from "@/components/Field";
@@ -15,17 +14,19 @@ import { useSetupContext } from "./use-setup-context";
 type AgentStepProps = {
   providerId: string;
   connectionId: string;
+  chosenModel: string | undefined;
+  onChooseModel(model: string): void;
   madeKey: string | null;
   onMadeKey(key: string): void;
   onDone(): void;
 };
 
-export function AgentStep({ providerId, connectionId, madeKey, onMadeKey, onDone }: AgentStepProps) {
+export function AgentStep(props: AgentStepProps) {
+  const { providerId, connectionId, chosenModel, onChooseModel, madeKey, onMadeKey, onDone } = props;
   const messages = useMessages();
   const words = messages.setup.agent;
   const { preferences, set } = usePreferences();
   const context = useSetupContext(providerId, connectionId);
-  const [chosenModel, setChosenModel] = useState<string | null>(null);
   const agent = findAgent(preferences.agent);
   const model = chosenModel ?? context.firstModel;
 
@@ -49,7 +50,7 @@ export function AgentStep({ providerId, connectionId, madeKey, onMadeKey, onDone
             </Field>
             <Field label={messages.agents.model}>
               {(control) => (
-                <ModelPicker control={control} value={model} models={context.models} onChange={setChosenModel} />
+                <ModelPicker control={control} value={model} models={context.models} onChange={onChooseModel} />
               )}
             </Field>
           </div>

@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { usePreferences } from "@/host/preferences";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
-import { curlChat, findAgent } from "@/lib/agents";
+import { curlAsk, findAgent } from "@/lib/agents";
 import { now } from "@/lib/clock";
 import { StepHeading } from "./StepHeading";
 import { useSetupContext } from "./use-setup-context";
@@ -14,12 +14,14 @@ import { useSetupContext } from "./use-setup-context";
 type RequestStepProps = {
   providerId: string;
   connectionId: string;
+  chosenModel: string | undefined;
   madeKey: string | null;
   onBack(): void;
   onFinish(): void;
 };
 
-export function RequestStep({ providerId, connectionId, madeKey, onBack, onFinish }: RequestStepProps) {
+export function RequestStep(props: RequestStepProps) {
+  const { providerId, connectionId, chosenModel, madeKey, onBack, onFinish } = props;
   const messages = useMessages();
   const words = messages.setup.request;
   const { preferences } = usePreferences();
@@ -44,10 +46,10 @@ export function RequestStep({ providerId, connectionId, madeKey, onBack, onFinis
           <CodeBlock
             title="curl"
             what="curl"
-            text={curlChat({
+            text={curlAsk(context.dialect, {
               url: context.url,
               key: madeKey ?? messages.agents.keyPlaceholder,
-              model: context.firstModel || messages.agents.modelPlaceholder,
+              model: (chosenModel ?? context.firstModel) || messages.agents.modelPlaceholder,
             })}
           />
         </div>

@@ -16,6 +16,8 @@ export type SetupSearch = {
   provider?: string;
   /** Made, or found, in the second. */
   connection?: string;
+  /** Chosen for the agent in the third; absent while it is the first one of the connection. */
+  model?: string;
   /** Set once the agent's settings are copied. */
   step?: "request";
 };
@@ -52,6 +54,8 @@ export function SetupScreen() {
             <AgentStep
               providerId={search.provider}
               connectionId={search.connection}
+              chosenModel={search.model}
+              onChooseModel={(model) => go({ ...search, model })}
               madeKey={key}
               onMadeKey={setKey}
               onDone={() => go({ ...search, step: "request" })}
@@ -61,8 +65,12 @@ export function SetupScreen() {
             <RequestStep
               providerId={search.provider}
               connectionId={search.connection}
+              chosenModel={search.model}
               madeKey={key}
-              onBack={() => go({ provider: search.provider ?? "", connection: search.connection ?? "" })}
+              onBack={() => {
+                const { step: _, ...before } = search;
+                go(before);
+              }}
               onFinish={leave}
             />
           )}

@@ -13,6 +13,8 @@ export function useSetupContext(providerId: string, connectionId: string) {
   const preferred = connection.data?.connection.defaultModel;
   return {
     url: app.data?.url,
+    /** The format the provider speaks first. */
+    dialect: provider?.dialect ?? "chat",
     models: names,
     firstModel: preferred ? `${prefix}/${preferred}` : (names[0] ?? ""),
     isPending: app.isPending || connection.isPending || modelsPending || catalog.isPending,

@@ -1,0 +1,79 @@
+/** Appearance, language and the gateway's port; and the gateway going away while somebody looks. */
+import assert from "node:assert/strict";
+import { freePort, occupyPort } from "../support/ports.mjs";
+import { eventually } from "../support/wait.mjs";
+
+const settled = { onboarded: true };
+
+/**
+ * @param {import("../support/checks.mjs").Checks} checks
+ * @param {import("./stage.mjs").Stage} stage
+ */
+export async function settings(checks, stage) {
+  await checks.check("theme and language change at once and are kept", (folder) =>
+    stage.play(folder, settled, async ({ page }) => {
+      const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      await page.goto("/settings/general");
+      await page.getByRole("radio", { name: "Light" }).click();
+      const light = await background();
+      await page.getByRole("radio", { name: "Dark" }).click();
+      await eventually("the page is dark", async () => (await background()) !== light);
+      await page.getByRole("radio", { name: "Italiano" }).click();
+      await page.getByRole("heading", { name: "Generali", level: 1 }).waitFor();
+
+      await page.reload();
+      await page.getByRole("heading", { name: "Generali", level: 1 }).waitFor();
+      assert.notEqual(await background(), light);
+      assert.equal(await page.locator("html").getAttribute("lang"), "it");
+    }),
+  );
+
+  await checks.check("a port that is taken is refused with the reason, and a free one is moved to", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway }) => {
+      const taken = await occupyPort();
+      try {
+        await page.goto("/settings/general");
+        const port = page.getByLabel("Port", { exact: true });
+        await port.fill(String(taken.port));
+        await port.press("Enter");
+        await page.getByText("Another program uses this port. The gateway stays where it is.").waitFor();
+        await gateway.call("GET", "/app");
+
+        await port.fill("70000");
+        await port.press("Enter");
+        await page.getByText("Must be between 1 and 65535.").waitFor();
+
+        const free = await freePort();
+        await port.fill(String(free));
+        await port.press("Enter");
+        await page.getByText(`The gateway now listens on port ${free}.`).waitFor();
+        await page.getByRole("banner").getByText(`127.0.0.1:${free}`).waitFor();
+        assert.equal((await gateway.call("GET", "/app")).url, `http://127.0.0.1:${free}`);
+      } finally {
+        await taken.release();
+      }
+    }),
+  );
+
+  await checks.check("a stopped gateway is said so, and the screens recover when it is back", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway, upstream }) => {
+      const banner = page.getByRole("status").filter({ hasText: "The gateway does not answer" });
+      await page.goto("/providers");
+      await page.getByText("Connect your first provider").waitFor();
+      await gateway.stop();
+      await banner.waitFor();
+      await page.getByRole("banner").getByText("Not reachable").waitFor();
+      // A screen that was not read before.
+      await page.getByRole("link", { name: "General" }).click();
+      await page.getByRole("alert").first().getByText("The gateway does not answer.").waitFor();
+
+      await gateway.start();
+      await banner.waitFor({ state: "detached" });
+      await page.getByRole("banner").getByText("Running").waitFor();
+      await page.getByLabel("Port", { exact: true }).waitFor();
+      await gateway.connect("openai", "Made meanwhile", { apiKey: "sk-x", baseUrl: upstream.baseUrl("openai") });
+      await page.getByRole("link", { name: "Providers" }).click();
+      await page.getByRole("grid", { name: "Providers" }).getByText("OpenAI", { exact: true }).waitFor();
+    }),
+  );
+}
