@@ -57,7 +57,10 @@ pub(crate) async fn run(
                         let mut headers = committed.headers;
                         response_headers::for_stream(&mut headers);
                         response_headers::served(&mut headers, gateway, request, &step, &recorder);
-                        let relay = Relay::new(committed.stream, committed.held, recorder, attempt, destination);
+                        let mut relay = Relay::new(committed.stream, committed.held, recorder, attempt, destination);
+                        if let Some(error) = committed.stated {
+                            relay.fail_after_held(error);
+                        }
                         let mut response = Response::new(relay.into_body());
                         *response.status_mut() = committed.status;
                         *response.headers_mut() = headers;

@@ -171,8 +171,8 @@ fn silent(limit: Millis) -> StreamFailure {
 
 /// What was held, or why the attempt failed before it promised anything.
 pub(crate) enum Held {
-    /// A promise is due: the frames so far.
-    Committed(Vec<Bytes>),
+    /// A promise is due: the frames so far, and the error that one of them tells beside the content.
+    Committed(Vec<Bytes>, Option<UpstreamError>),
     /// The stream ended well without anything meaningful; these are its frames.
     Empty(Vec<Bytes>),
     Failed(StreamFailure),
@@ -193,7 +193,7 @@ pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -
                 size += read.bytes.len();
                 held.push(read.bytes);
                 if read.meaningful || size > HOLD_LIMIT {
-                    return Held::Committed(held);
+                    return Held::Committed(held, read.stated);
                 }
             }
         }

@@ -9,6 +9,7 @@ use std::convert::Infallible;
 
 use axum::body::Body;
 use bytes::Bytes;
+use dialects::UpstreamError;
 use dialects::error::{EMPTY_OR_GARBLED, ErrorBody, STREAM_CUT};
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
@@ -64,6 +65,12 @@ impl Relay {
             told: false,
             now: destination.now,
         }
+    }
+
+    /// The held frames tell the client of an error themselves, and nothing follows them.
+    pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
+        self.told = true;
+        self.fail(&StreamFailure::Stated(error));
     }
 
     /// The body of the client's reply.

@@ -4,7 +4,7 @@
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use dialects::Framing;
+use dialects::{Framing, UpstreamError};
 use domain::{Millis, Operation, Outcome, Reason};
 use futures_util::StreamExt;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -37,6 +37,8 @@ pub(crate) enum Served {
 pub(crate) struct Committed {
     pub(crate) stream: UpstreamStream,
     pub(crate) held: Vec<Bytes>,
+    /// The held frames end in an error: there is content in them, so it is too late to replace the attempt.
+    pub(crate) stated: Option<UpstreamError>,
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     /// The frames are elements of one JSON array.
@@ -138,15 +140,16 @@ async fn held_stream(
     let idle = gateway.settings().network.stream_idle_timeout;
     let clock = std::sync::Arc::clone(gateway.clock());
     let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, idle, Redaction::of(target));
-    let held = match hold(&mut stream, recorder).await {
-        Held::Committed(held) => held,
-        Held::Empty(held) if answers_natively(target) => held,
+    let (held, stated) = match hold(&mut stream, recorder).await {
+        Held::Committed(held, stated) => (held, stated),
+        Held::Empty(held) if answers_natively(target) => (held, None),
         Held::Empty(_) => return Err(transport_failure(gateway, Reason::EmptyOrGarbled, "the answer was empty")),
         Held::Failed(failure) => return Err(stream_failure(gateway, &failure)),
     };
     Ok(Served::Stream(Box::new(Committed {
         stream,
         held,
+        stated,
         status: head.status,
         headers: response_headers::from_upstream(&head.headers),
         array: framing == Framing::JsonArray,
