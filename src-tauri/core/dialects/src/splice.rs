@@ -53,6 +53,14 @@ pub fn model_edit(glance: &Glance, model: &str) -> Option<Edit> {
     Some(Edit { range, with: serde_json::Value::from(model).to_string().into_bytes() })
 }
 
+/// Sets `model` also where the body names none, for dialects that have it there.
+pub fn ensure_model(glance: &Glance, model: &str) -> Option<Edit> {
+    if glance.model_range.is_some() {
+        return model_edit(glance, model);
+    }
+    Some(insert(&glance.insert, &format!("\"model\":{}", serde_json::Value::from(model))))
+}
+
 /// Sets Chat `stream_options.include_usage` to true and keeps every other option, so that the upstream counts. `None`
 /// when it is already so.
 pub fn ensure_include_usage(glance: &Glance) -> Option<Edit> {

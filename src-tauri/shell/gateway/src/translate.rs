@@ -4,7 +4,8 @@
 //! this gateway cannot honour is cut out, and every other byte stays as the client wrote it.
 
 use bytes::Bytes;
-use dialects::{Edit, model_edit, remove_member, splice};
+use dialects::{Edit, ensure_model, model_edit, remove_member, splice};
+use domain::Dialect;
 
 use crate::ingress::ClientRequest;
 
@@ -18,7 +19,12 @@ pub(crate) struct Translated {
 }
 
 pub(crate) fn translate(request: &ClientRequest, model: &str) -> Translated {
-    let mut edits: Vec<Edit> = model_edit(&request.glance, model).into_iter().collect();
+    let named = match request.dialect() {
+        // The path names it.
+        Dialect::Gemini => model_edit(&request.glance, model),
+        Dialect::Chat | Dialect::Responses | Dialect::Messages => ensure_model(&request.glance, model),
+    };
+    let mut edits: Vec<Edit> = named.into_iter().collect();
     let mut warnings = Vec::new();
     if request.glance.background.is_some()
         && let Some(edit) = remove_member(&request.body, "background")
