@@ -19,6 +19,17 @@ pub struct Peer(pub SocketAddr);
 /// Origins of the window's own pages.
 const OWN_ORIGINS: [&str; 3] = ["tauri://localhost", "http://tauri.localhost", "https://tauri.localhost"];
 
+/// The largest request head that is served, in bytes (gateway specification, 1.1). The server's read buffer bounds what
+/// a hostile client can make it hold, and only roughly; this is the exact limit.
+pub(crate) const HEAD_LIMIT: usize = 64 * 1024;
+
+/// Bytes of target and headers as they came, without the separators of the first line.
+pub(crate) fn head_bytes(uri: &Uri, headers: &HeaderMap) -> usize {
+    const SEPARATORS: usize = ": \r\n".len();
+    let target = uri.path().len() + uri.query().map_or(0, str::len);
+    headers.iter().fold(target, |sum, (name, value)| sum + name.as_str().len() + value.len() + SEPARATORS)
+}
+
 /// What the owner allows beyond this computer's own names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allowed<'a> {

@@ -43,6 +43,9 @@ async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response 
     if let Err(error) = edge::check(request.uri(), request.headers(), allowed) {
         return error.render(Dialect::Chat, &id);
     }
+    if edge::head_bytes(request.uri(), request.headers()) > edge::HEAD_LIMIT {
+        return head_too_large(&id);
+    }
     let Ok(normalised) = path::normalise(request.uri().path()) else {
         return GatewayError::bad_request(
             "the path is not readable: no dot segments, and every % followed by two digits",
@@ -160,6 +163,12 @@ fn method_not_allowed(allow: &'static str, id: &RequestId) -> Response {
     let mut response = error.render(Dialect::Chat, id);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     response
+}
+
+fn head_too_large(id: &RequestId) -> Response {
+    let message = format!("the request head is larger than {} bytes: send fewer or shorter headers", edge::HEAD_LIMIT);
+    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    GatewayError::new(Blame::Client, status, code::REQUEST_TOO_LARGE, message).render(Dialect::Chat, id)
 }
 
 fn unknown(path: &str, id: &RequestId) -> Response {
