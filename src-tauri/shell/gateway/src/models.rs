@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::ingress::query_value;
+use crate::path;
 
 /// How old a provider's own list may be before it is asked again.
 const FRESH: Millis = Millis::hours(1);
@@ -92,10 +93,12 @@ fn unknown(name: &str) -> GatewayError {
 
 fn page(query: Option<&str>) -> Page {
     let value = |name| query.and_then(|query| query_value(query, name));
+    // An id holds a slash, which many clients encode.
+    let id = |name| value(name).and_then(path::decode_all);
     Page {
         limit: value("limit").and_then(|text| text.parse().ok()),
-        before_id: value("before_id").map(str::to_owned),
-        after_id: value("after_id").map(str::to_owned),
+        before_id: id("before_id"),
+        after_id: id("after_id"),
     }
 }
 

@@ -154,7 +154,7 @@ fn decode_unreserved(segment: &str) -> Result<String, Malformed> {
 }
 
 /// Decodes every percent-encoded byte; nothing when the result is not UTF-8.
-fn decode_all(text: &str) -> Option<String> {
+pub(crate) fn decode_all(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
