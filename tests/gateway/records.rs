@@ -75,7 +75,9 @@ async fn usage_that_the_upstream_did_not_state_is_estimated_and_marked() {
     let world = World::start().await;
     world.connect_all().await;
     world.upstream.set_default(Step::answer(Answer::text("Hello there, agent.").with_usage(None)));
-    for ask in Ask::all(false).into_iter().chain(Ask::all(true)) {
+    // A Messages answer without usage would not be one.
+    let asks = Ask::all(false).into_iter().chain(Ask::all(true)).filter(|ask| ask.dialect != Dialect::Messages);
+    for ask in asks {
         let reply = world.agent().post(&ask.path, ask.body.clone()).await;
         assert_eq!(reply.status, 200, "{}: {}", ask.path, reply.text());
         assert_eq!(reply.header("x-omniroute-tokens-in"), None, "an estimate is not announced as a count");

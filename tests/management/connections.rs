@@ -219,7 +219,7 @@ async fn a_test_says_exactly_what_is_wrong_and_changes_nothing_when_it_fails() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let closed = format!("http://{}/v1", listener.local_addr().expect("an address"));
     drop(listener);
-    for (base_url, code) in [(closed.as_str(), "refused"), ("http://does-not-exist.invalid/v1", "dns")] {
+    for (base_url, code) in [(closed.as_str(), "refused"), ("https://does-not-exist.invalid/v1", "dns")] {
         let broken = world.connect_to("openai", code, base_url).await;
         let reply = world.managed(Method::POST, &format!("/api/providers/{}/test", broken.id), Some(json!({}))).await;
         assert_eq!((&reply["ok"], &reply["error"]["code"]), (&json!(false), &json!(code)), "{reply}");

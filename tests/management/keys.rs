@@ -77,7 +77,7 @@ async fn limits_are_checked_when_they_are_set() {
     let world = World::start().await;
     for (body, field) in [
         (json!({"name": "a", "allowedConnections": ["nobody"]}), "allowedConnections"),
-        (json!({"name": "a", "scopes": ["lease:exclusive"]}), "scopes"),
+        (json!({"name": "a", "scopes": ["lease:exclusive"]}), "allowedConnections"),
         (json!({"name": "a", "allowedModels": [""]}), "allowedModels"),
     ] {
         let reply = world.manage(Method::POST, "/api/keys", Some(body.clone())).await;

@@ -42,16 +42,19 @@ pub struct StreamedReply {
     seen: Seen,
 }
 
+/// Every request comes on a connection of its own: a gateway's clock that was moved has closed idle ones.
+pub(crate) fn http() -> reqwest::Client {
+    reqwest::Client::builder()
+        .no_proxy()
+        .tcp_nodelay(true)
+        .pool_max_idle_per_host(0)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client")
+}
+
 impl Agent {
-    /// Every request comes on a connection of its own: a gateway's clock that was moved has closed idle ones.
-    pub(crate) fn new(base: &str, seen: Seen) -> Agent {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .tcp_nodelay(true)
-            .pool_max_idle_per_host(0)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .expect("a client");
+    pub(crate) fn new(http: reqwest::Client, base: &str, seen: Seen) -> Agent {
         Agent { http, base: base.to_owned(), headers: HeaderMap::new(), seen }
     }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use server::{Config, ManualClock, Running};
 use tempfile::TempDir;
 
-use crate::agent::{Agent, PATIENCE, Reply, Seen};
+use crate::agent::{self, Agent, PATIENCE, Reply, Seen};
 use crate::log;
 
 /// Makes every credential of a test process different, so that a scan of the log knows whose it is.
@@ -27,6 +27,7 @@ pub struct World {
     /// Text of the local key that [`World::agent`] carries.
     pub key: String,
     folder: TempDir,
+    http: reqwest::Client,
     running: Option<Running>,
     environment: BTreeMap<String, String>,
     pub(crate) seen: Seen,
@@ -70,6 +71,7 @@ impl World {
             clock: Arc::new(ManualClock::new(Timestamp::from_millis(1_790_000_000_000))),
             key: String::new(),
             folder: tempfile::tempdir().expect("a folder"),
+            http: agent::http(),
             running: None,
             environment: environment
                 .iter()
@@ -139,7 +141,7 @@ impl World {
 
     /// A client without a key.
     pub fn stranger(&self) -> Agent {
-        Agent::new(&self.url(), Arc::clone(&self.seen))
+        Agent::new(self.http.clone(), &self.url(), Arc::clone(&self.seen))
     }
 
     /// A client with the management token.
@@ -194,7 +196,8 @@ impl World {
     /// Adds an account that is pointed at this base URL.
     pub async fn connect_to(&self, provider: &str, name: &str, base_url: &str) -> Connection {
         let number = CREDENTIALS.fetch_add(1, Ordering::Relaxed);
-        let credential = format!("credential.{number}.of.{name}.");
+        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        let credential = format!("credential.{number}.of.{plain}.");
         self.secrets.lock().push(credential.clone());
         let body = json!({
             "provider": provider,
