@@ -1,16 +1,21 @@
 //! An agent: sends what a client sends, and hands back exactly what came.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::sse::{SseEvent, parse};
 
-/// The longest a reply may take on the wall clock; a test that needs longer is wrong.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest anything may take on the wall clock; a test that needs longer is wrong.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Every whole reply that a world's agents got, for the checks that hold after each scenario.
+pub(crate) type Seen = Arc<Mutex<Vec<Reply>>>;
 
 /// A client with a local key.
 #[derive(Clone, Debug)]
@@ -18,6 +23,7 @@ pub struct Agent {
     http: reqwest::Client,
     base: String,
     headers: HeaderMap,
+    seen: Seen,
 }
 
 /// A whole reply.
@@ -33,12 +39,20 @@ pub struct StreamedReply {
     pub status: StatusCode,
     pub headers: HeaderMap,
     body: futures_util::stream::BoxStream<'static, reqwest::Result<Bytes>>,
+    seen: Seen,
 }
 
 impl Agent {
-    pub fn new(base: &str) -> Agent {
-        let http = reqwest::Client::builder().no_proxy().tcp_nodelay(true).build().expect("a client");
-        Agent { http, base: base.to_owned(), headers: HeaderMap::new() }
+    /// Every request comes on a connection of its own: a gateway's clock that was moved has closed idle ones.
+    pub(crate) fn new(base: &str, seen: Seen) -> Agent {
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .tcp_nodelay(true)
+            .pool_max_idle_per_host(0)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .expect("a client");
+        Agent { http, base: base.to_owned(), headers: HeaderMap::new(), seen }
     }
 
     /// The same agent with one more header; an empty value removes it.
@@ -50,6 +64,11 @@ impl Agent {
             self.headers.insert(name, HeaderValue::from_str(value).expect("a header value"));
         }
         self
+    }
+
+    /// The same agent with another local key.
+    pub fn with_key(self, key: &str) -> Agent {
+        self.with("authorization", &format!("Bearer {key}"))
     }
 
     fn request(&self, method: Method, path: &str, body: Option<Bytes>) -> reqwest::RequestBuilder {
@@ -78,17 +97,29 @@ impl Agent {
             let (status, headers) = (response.status(), response.headers().clone());
             Reply { status, headers, body: response.bytes().await.expect("a whole body") }
         };
-        tokio::time::timeout(PATIENCE, answer).await.expect("an answer in time")
+        let reply = tokio::time::timeout(PATIENCE, answer).await.expect("an answer in time");
+        self.seen.lock().push(reply.clone());
+        reply
     }
 
-    /// Sends and returns as soon as the head has come.
+    /// Posts and returns as soon as the head has come.
     pub async fn stream(&self, path: &str, body: impl Into<Bytes>) -> StreamedReply {
-        let send = self.request(Method::POST, path, Some(body.into())).send();
+        self.begin(self.request(Method::POST, path, Some(body.into()))).await
+    }
+
+    /// Gets and returns as soon as the head has come.
+    pub async fn open(&self, path: &str) -> StreamedReply {
+        self.begin(self.request(Method::GET, path, None)).await
+    }
+
+    async fn begin(&self, request: reqwest::RequestBuilder) -> StreamedReply {
+        let send = request.send();
         let response = tokio::time::timeout(PATIENCE, send).await.expect("a head in time").expect("an answer");
         StreamedReply {
             status: response.status(),
             headers: response.headers().clone(),
             body: response.bytes_stream().boxed(),
+            seen: Arc::clone(&self.seen),
         }
     }
 }
@@ -123,6 +154,10 @@ impl Reply {
         };
         word.as_str().unwrap_or_default().to_owned()
     }
+
+    pub fn error_message(&self) -> String {
+        self.json()["error"]["message"].as_str().unwrap_or_default().to_owned()
+    }
 }
 
 impl StreamedReply {
@@ -132,12 +167,24 @@ impl StreamedReply {
         next.map(|piece| piece.expect("an unbroken body"))
     }
 
+    /// Reads until this text has come, and returns everything read so far.
+    pub async fn until(&mut self, text: &str) -> Vec<u8> {
+        let mut read = Vec::new();
+        while !read.windows(text.len()).any(|window| window == text.as_bytes()) {
+            let piece = self.next().await.unwrap_or_else(|| panic!("{text:?} before the end"));
+            read.extend_from_slice(&piece);
+        }
+        read
+    }
+
     /// Everything that is left.
     pub async fn rest(mut self) -> Reply {
         let mut body = Vec::new();
         while let Some(piece) = self.next().await {
             body.extend_from_slice(&piece);
         }
-        Reply { status: self.status, headers: self.headers, body: body.into() }
+        let reply = Reply { status: self.status, headers: self.headers, body: body.into() };
+        self.seen.lock().push(reply.clone());
+        reply
     }
 }

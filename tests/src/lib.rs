@@ -2,34 +2,19 @@
 //! agents in front.
 //!
 //! A test speaks of the world, not of plumbing: `world.connect("openai", "c1")`, `world.advance(30 s)`,
-//! `agent.chat(…)`. It asserts through the public surface only: replies, operations, the journal of the fake upstream.
+//! `agent.post(…)`. It asserts through the public surface only: replies, operations, the journal of the fake upstream.
+//! [`World::check_invariants`] holds after every scenario.
 
 mod agent;
+mod ask;
+mod invariants;
+mod log;
 mod sse;
+mod wire;
 mod world;
 
-pub use agent::{Agent, Reply, StreamedReply};
+pub use agent::{Agent, PATIENCE, Reply, StreamedReply};
+pub use ask::{Ask, chat_body, gemini_body, messages_body, responses_body};
 pub use sse::{SseEvent, parse as parse_sse};
+pub use wire::{Wire, WireReply};
 pub use world::{Connection, World};
-
-/// A request body that no dialect would mistake for another, with the model in it.
-pub fn chat_body(model: &str, stream: bool) -> String {
-    format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"Say hello."}}],"stream":{stream}}}"#)
-}
-
-/// A Responses request.
-pub fn responses_body(model: &str, stream: bool) -> String {
-    format!(r#"{{"model":"{model}","input":"Say hello.","stream":{stream},"store":false}}"#)
-}
-
-/// A Messages request.
-pub fn messages_body(model: &str, stream: bool) -> String {
-    format!(
-        r#"{{"model":"{model}","max_tokens":64,"messages":[{{"role":"user","content":"Say hello."}}],"stream":{stream}}}"#
-    )
-}
-
-/// A Gemini request: its model is in the path.
-pub fn gemini_body() -> String {
-    r#"{"contents":[{"role":"user","parts":[{"text":"Say hello."}]}]}"#.to_owned()
-}

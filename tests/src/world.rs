@@ -1,17 +1,24 @@
 //! A gateway, its data folder, its clock, and the providers behind it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::{Dialect, Millis, Timestamp};
-use fake_upstream::FakeUpstream;
+use fake_upstream::{Call, FakeUpstream, Script};
 use http::Method;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use server::{Config, ManualClock, Running};
 use tempfile::TempDir;
 
-use crate::agent::{Agent, Reply};
+use crate::agent::{Agent, PATIENCE, Reply, Seen};
+use crate::log;
+
+/// Makes every credential of a test process different, so that a scan of the log knows whose it is.
+static CREDENTIALS: AtomicU64 = AtomicU64::new(0);
 
 /// One world per test: nothing is shared.
 pub struct World {
@@ -22,13 +29,24 @@ pub struct World {
     folder: TempDir,
     running: Option<Running>,
     environment: BTreeMap<String, String>,
+    pub(crate) seen: Seen,
+    /// Connections found in a terminal state when last looked at.
+    pub(crate) terminal: Mutex<BTreeSet<String>>,
+    /// Every local key made here.
+    pub(crate) keys: Mutex<Vec<String>>,
+    /// Every local key and credential: what nobody may be shown.
+    pub(crate) secrets: Mutex<Vec<String>>,
+    /// Names of headers that a node adds on purpose.
+    pub(crate) extra_headers: Mutex<BTreeSet<String>>,
 }
 
-/// An account in the world; its name is also the credential that the fake upstream sees.
+/// An account in the world.
 #[derive(Clone, Debug)]
 pub struct Connection {
     pub id: String,
     pub name: String,
+    /// What it shows its provider; the fake upstream tells accounts apart by it.
+    pub credential: String,
 }
 
 impl World {
@@ -39,6 +57,14 @@ impl World {
 
     /// The same with environment variables.
     pub async fn start_with(environment: &[(&str, &str)]) -> World {
+        let mut world = World::start_without_key(environment).await;
+        world.key = world.make_key(json!({ "name": "agents" })).await;
+        world
+    }
+
+    /// A first start: nobody has made a key yet.
+    pub async fn start_without_key(environment: &[(&str, &str)]) -> World {
+        log::keep();
         let mut world = World {
             upstream: FakeUpstream::start().expect("a fake upstream"),
             clock: Arc::new(ManualClock::new(Timestamp::from_millis(1_790_000_000_000))),
@@ -50,10 +76,13 @@ impl World {
                 .chain(&[("OMNIROUTE_SECRET_STORE", "file")])
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
+            seen: Seen::default(),
+            terminal: Mutex::default(),
+            keys: Mutex::default(),
+            secrets: Mutex::default(),
+            extra_headers: Mutex::default(),
         };
         world.run().await;
-        let made = world.manage(Method::POST, "/api/keys", Some(json!({ "name": "agents" }))).await;
-        world.key = made.json()["key"].as_str().expect("a key").to_owned();
         world
     }
 
@@ -76,6 +105,11 @@ impl World {
         self.running().url()
     }
 
+    /// The first address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.running().addresses()[0]
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -89,7 +123,8 @@ impl World {
     /// Stops in good order.
     pub async fn stop(&mut self) {
         let running = self.running.take().expect("the gateway runs");
-        running.shutdown().await.expect("a clean stop");
+        let stopped = tokio::time::timeout(PATIENCE, running.shutdown()).await.expect("a stop in time");
+        stopped.expect("a clean stop");
     }
 
     /// Moves the gateway's clock.
@@ -99,22 +134,54 @@ impl World {
 
     /// An agent with the local key.
     pub fn agent(&self) -> Agent {
-        self.stranger().with("authorization", &format!("Bearer {}", self.key))
+        self.stranger().with_key(&self.key)
     }
 
     /// A client without a key.
     pub fn stranger(&self) -> Agent {
-        Agent::new(&self.url())
+        Agent::new(&self.url(), Arc::clone(&self.seen))
+    }
+
+    /// A client with the management token.
+    pub fn manager(&self) -> Agent {
+        self.stranger().with_key(&self.management_token())
+    }
+
+    /// What opens management: the environment's token, else the file's.
+    pub fn management_token(&self) -> String {
+        if let Some(token) = self.environment.get("OMNIROUTE_MANAGEMENT_TOKEN") {
+            return token.clone();
+        }
+        let token = std::fs::read_to_string(self.folder.path().join("management-token")).expect("a token");
+        token.trim().to_owned()
     }
 
     /// A management call with the token.
     pub async fn manage(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
-        let token = std::fs::read_to_string(self.folder.path().join("management-token")).expect("a token");
-        let manager = self.stranger().with("authorization", &format!("Bearer {}", token.trim()));
-        manager.send(method, path, body.map(|body| body.to_string().into())).await
+        self.manager().send(method, path, body.map(|body| body.to_string().into())).await
     }
 
-    /// Adds an account of a catalogue provider, pointed at the fake upstream; its credential is its name.
+    /// The same, which must succeed; the reply's body.
+    pub async fn managed(&self, method: Method, path: &str, body: Option<Value>) -> Value {
+        let reply = self.manage(method.clone(), path, body).await;
+        assert!(reply.status.is_success(), "{method} {path}: {} {}", reply.status, reply.text());
+        reply.json()
+    }
+
+    /// Makes a local key from the body of `POST /api/keys`; its text.
+    pub async fn make_key(&self, body: Value) -> String {
+        let key = self.managed(Method::POST, "/api/keys", Some(body)).await["key"].as_str().expect("a key").to_owned();
+        self.keys.lock().push(key.clone());
+        self.secrets.lock().push(key.clone());
+        key
+    }
+
+    /// Changes settings.
+    pub async fn set(&self, tree: Value) {
+        self.managed(Method::PATCH, "/api/settings", Some(tree)).await;
+    }
+
+    /// Adds an account of a catalogue provider, pointed at the fake upstream.
     pub async fn connect(&self, provider: &str, name: &str) -> Connection {
         let dialect = match provider {
             "anthropic" => Dialect::Messages,
@@ -126,27 +193,110 @@ impl World {
 
     /// Adds an account that is pointed at this base URL.
     pub async fn connect_to(&self, provider: &str, name: &str, base_url: &str) -> Connection {
+        let number = CREDENTIALS.fetch_add(1, Ordering::Relaxed);
+        let credential = format!("credential.{number}.of.{name}.");
+        self.secrets.lock().push(credential.clone());
         let body = json!({
             "provider": provider,
             "name": name,
-            "apiKey": name,
+            "apiKey": credential,
             "providerSpecificData": { "baseUrl": base_url },
         });
-        let reply = self.manage(Method::POST, "/api/providers", Some(body)).await;
-        assert_eq!(reply.status, 201, "{}", reply.text());
-        Connection { id: reply.json()["connection"]["id"].as_str().expect("an id").to_owned(), name: name.to_owned() }
+        let reply = self.managed(Method::POST, "/api/providers", Some(body)).await;
+        let id = reply["connection"]["id"].as_str().expect("an id").to_owned();
+        Connection { id, name: name.to_owned(), credential }
     }
 
-    /// The newest row of the request log, once it is written.
-    pub async fn last_request(&self) -> Value {
+    /// A node adds this header on purpose.
+    pub fn allow_extra_header(&self, name: &str) {
+        self.extra_headers.lock().insert(name.to_owned());
+    }
+
+    /// One account each of the three providers that [`Ask`](crate::Ask) reaches: OpenAI, Anthropic, Gemini.
+    pub async fn connect_all(&self) -> [Connection; 3] {
+        [
+            self.connect("openai", "openai").await,
+            self.connect("anthropic", "anthropic").await,
+            self.connect("gemini", "gemini").await,
+        ]
+    }
+
+    /// Starts the script of an account anew.
+    pub fn script(&self, connection: &Connection) -> Script {
+        self.upstream.script(connection.credential.as_str(), None)
+    }
+
+    /// The calls that an account's provider saw, oldest first.
+    pub fn calls(&self, connection: &Connection) -> Vec<Call> {
+        self.upstream.calls(connection.credential.as_str())
+    }
+
+    /// Waits until an account's provider has seen so many calls.
+    pub async fn wait_for_calls(&self, connection: &Connection, wanted: u64) -> Vec<Call> {
+        self.upstream.wait_for_calls(connection.credential.as_str(), wanted).await.expect("the calls")
+    }
+
+    /// Waits until so many of an account's calls have ended.
+    pub async fn wait_for_endings(&self, connection: &Connection, wanted: u64) -> Vec<Call> {
+        self.upstream.wait_for_endings(connection.credential.as_str(), wanted).await.expect("the endings")
+    }
+
+    /// Every connection, as the management API shows it.
+    pub async fn connections(&self) -> Vec<Value> {
+        let list = self.managed(Method::GET, "/api/providers", None).await;
+        list["connections"].as_array().expect("connections").clone()
+    }
+
+    pub async fn connection(&self, connection: &Connection) -> Value {
+        self.managed(Method::GET, &format!("/api/providers/{}", connection.id), None).await["connection"].clone()
+    }
+
+    /// Every row of the request log, newest first, once what waits is written.
+    pub async fn requests(&self) -> Vec<Value> {
         self.running().gateway().store().flush().await.expect("a written log");
-        let list = self.manage(Method::GET, "/api/requests?limit=1", None).await.json();
-        let id = list["requests"][0]["id"].as_str().expect("a request").to_owned();
-        self.manage(Method::GET, &format!("/api/requests/{id}"), None).await.json()
+        let mut rows = Vec::new();
+        let mut path = "/api/requests?limit=500".to_owned();
+        loop {
+            let page = self.managed(Method::GET, &path, None).await;
+            rows.extend(page["requests"].as_array().expect("rows").iter().cloned());
+            let Some(cursor) = page["nextCursor"].as_str() else { return rows };
+            path = format!("/api/requests?limit=500&cursor={cursor}");
+        }
+    }
+
+    /// Waits for so many rows, and returns them, newest first.
+    pub async fn wait_for_rows(&self, wanted: usize) -> Vec<Value> {
+        let waiting = async {
+            loop {
+                let rows = self.requests().await;
+                if rows.len() >= wanted {
+                    return rows;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.expect("the rows in time")
+    }
+
+    /// The newest request with its story, once it is written.
+    pub async fn last_request(&self) -> Value {
+        let rows = self.wait_for_rows(1).await;
+        let id = rows[0]["id"].as_str().expect("an id");
+        self.managed(Method::GET, &format!("/api/requests/{id}"), None).await
     }
 
     /// Attempts under way, as the Engine counts them.
     pub fn in_flight(&self) -> u32 {
         self.running().gateway().engine().snapshot().in_flight
+    }
+
+    /// Waits until nothing is under way any more.
+    pub async fn settle(&self) {
+        let waiting = async {
+            while self.in_flight() > 0 || self.running().gateway().live().in_flight > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.expect("every request ends");
     }
 }

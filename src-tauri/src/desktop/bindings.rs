@@ -60,6 +60,7 @@ pub(super) fn builder() -> Builder<tauri::Wry> {
         .typ::<control::view::Live>()
         .constant("operations", control::operations().collect::<Vec<_>>())
         .function_casing(Casing::SnakeCase)
+        .disable_serde_phases()
         .dangerously_cast_bigints_to_number()
         .disable_serde_phases()
 }

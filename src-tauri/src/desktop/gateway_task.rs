@@ -145,9 +145,13 @@ fn forward(app: &AppHandle, control: Control) -> JoinHandle<()> {
     async_runtime::spawn(async move {
         let mut announcements = control::Announcements::all(&control);
         loop {
-            let live = app.try_state::<Watchers>().is_some_and(|watchers| watchers.someone_looks());
-            announcements.set_live(live);
-            let told = match announcements.next().await {
+            let watchers = app.state::<Watchers>();
+            announcements.set_live(watchers.someone_looks());
+            let announcement = tokio::select! {
+                announcement = announcements.next() => announcement,
+                () = watchers.changed() => continue,
+            };
+            let told = match announcement {
                 Some(control::Announcement::Changed(changed)) => app.emit(CHANGED_EVENT, &changed),
                 Some(control::Announcement::Live(figures)) => app.emit(LIVE_EVENT, &figures),
                 Some(control::Announcement::StillHere) => Ok(()),

@@ -2,26 +2,37 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tokio::sync::Notify;
+
 /// How many places of the window look at the live figures.
 #[derive(Debug, Default)]
-pub(super) struct Watchers(AtomicU32);
+pub(super) struct Watchers {
+    count: AtomicU32,
+    changed: Notify,
+}
 
 impl Watchers {
     pub(super) fn look(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+
+    /// Completes when somebody starts to look.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     pub(super) fn look_away(&self) {
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+        let _ = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     }
 
     /// The window is gone.
     pub(super) fn nobody_looks(&self) {
-        self.0.store(0, Ordering::Relaxed);
+        self.count.store(0, Ordering::Relaxed);
     }
 
     pub(super) fn someone_looks(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
+        self.count.load(Ordering::Relaxed) > 0
     }
 }
 

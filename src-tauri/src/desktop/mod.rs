@@ -39,8 +39,8 @@ pub fn run() -> ExitCode {
         .invoke_handler(bindings::builder().invoke_handler())
         .setup(|app| {
             let handle = app.handle().clone();
-            app.manage(GatewayTask::start(&handle));
             app.manage(live::Watchers::default());
+            app.manage(GatewayTask::start(&handle));
             app.manage(tray::build(&handle));
             if !std::env::args().any(|argument| argument == HIDDEN) {
                 window::show(&handle);

@@ -10,11 +10,13 @@ type CopyButtonProps = {
   label: string;
   /** Draws the word beside the sign. */
   wide?: boolean;
+  /** Instead of “Copy”. */
+  word?: string;
   primary?: boolean;
   className?: string;
 };
 
-export function CopyButton({ text, label, wide = false, primary = false, className }: CopyButtonProps) {
+export function CopyButton({ text, label, wide = false, word, primary = false, className }: CopyButtonProps) {
   const messages = useMessages();
   const [copied, copy] = useCopy();
   const sign = copied ? <Check aria-hidden className={primary ? undefined : "text-ready"} /> : <Copy aria-hidden />;
@@ -28,7 +30,7 @@ export function CopyButton({ text, label, wide = false, primary = false, classNa
           onClick={() => void copy(text)}
         >
           {sign}
-          {copied ? messages.common.copied : messages.common.copy}
+          {copied ? messages.common.copied : (word ?? messages.common.copy)}
         </Button>
       ) : (
         <IconButton label={label} className={cn(className)} onClick={() => void copy(text)}>

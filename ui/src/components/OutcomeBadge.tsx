@@ -10,7 +10,7 @@ export function OutcomeBadge({ request }: OutcomeBadgeProps) {
   const { outcome, status, errorCode, errorSummary } = request;
   const word = useMessages().outcomes[outcome];
   return (
-    <span className="inline-flex min-w-0 max-w-full items-baseline gap-1.5 align-bottom">
+    <span className="inline-flex min-w-0 max-w-full items-center gap-1.5 align-bottom">
       <StatusBadge
         state={outcomeState[outcome]}
         word={word}

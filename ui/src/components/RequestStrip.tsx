@@ -1,16 +1,11 @@
 /** The last requests, one line each: who asked for what, who answered, how it went. */
 import type { RequestRow } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
-import type { State } from "@/lib/connection-state";
+import { agentName } from "@/lib/agent-name";
+import { outcomeState } from "@/lib/request-story";
 import { type Column, DataTable } from "./DataTable";
 import { StatusBadge } from "./StatusBadge";
 import { RelativeTime } from "./Time";
-
-const outcomeState: Record<RequestRow["outcome"], State> = {
-  success: "ready",
-  failure: "blocked",
-  aborted: "terminal",
-};
 
 type RequestStripProps = { requests: readonly RequestRow[]; onOpen?(request: RequestRow): void };
 
@@ -30,7 +25,11 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
       id: "agent",
       header: words.columns.agent,
       width: "minmax(88px, 0.8fr)",
-      cell: (row) => <span title={row.keyName ?? undefined}>{row.agent ?? row.keyName ?? "–"}</span>,
+      cell: (row) => (
+        <span title={[row.agent, row.keyName].filter(Boolean).join(" · ")}>
+          {row.agent ? agentName(row.agent) : (row.keyName ?? "–")}
+        </span>
+      ),
     },
     {
       id: "model",

@@ -49,9 +49,7 @@ export const requests = {
     answeredAfter: (agent: string, model: string, connection: string, duration: string, failed: number) =>
       `${agent} asked for ${model}; ${connection} answered after ${count(failed, "failed attempt", "failed attempts")}, ${duration} in all.`,
     failed: (agent: string, model: string, attempts: number) =>
-      attempts === 1
-        ? `${agent} asked for ${model}. The one attempt failed, and no other could help.`
-        : `${agent} asked for ${model}. All ${attempts} attempts failed.`,
+      `${agent} asked for ${model}. ${attempts === 1 ? "The one attempt" : attempts === 2 ? "Both attempts" : `All ${attempts} attempts`} failed.`,
     refused: (agent: string, model: string) => `${agent} asked for ${model}. No provider was asked.`,
     aborted: (agent: string, model: string, duration: string) =>
       `${agent} asked for ${model} and left after ${duration}, before the answer was complete.`,
@@ -60,8 +58,9 @@ export const requests = {
 
     route: "Route",
     asked: "Asked for",
-    resolvedBy: "Understood as",
+    resolvedBy: "Resolved by",
     served: "Served by",
+    lastTried: "Last tried",
     connection: "Connection",
     key: "Key",
     format: "Format",
@@ -77,7 +76,7 @@ export const requests = {
       4: "automatic choice",
       5: "a shared quota",
       6: "one of your own model names",
-      7: "the provider named before the slash",
+      7: "the provider in front of the slash",
       8: "the connected provider that offers this model",
     },
     ruleNone: "no model known here",
@@ -145,6 +144,8 @@ export const requests = {
       concurrency_cap: "One of its requests ends",
     },
     openConnection: "Open connection",
+    openNamed: (name: string) => `Open ${name}`,
+    andMore: (n: number) => `and ${n} more`,
     openKey: "Open key",
     openAgents: "Settings for agents",
 
@@ -203,7 +204,7 @@ export const requests = {
     },
     internal_server_error: {
       title: "The provider had an error of its own",
-      help: "Nothing to correct here. A second connection would have covered for it.",
+      help: "Nothing to correct here. Try again in a moment, or ask for another model.",
     },
     model_not_found: {
       title: "No model of this name",
@@ -219,7 +220,7 @@ export const requests = {
     },
     rate_limit_exceeded: {
       title: "The rate limit is reached",
-      help: "Waiting helps. So does a second connection, which takes over at such moments.",
+      help: "Waiting helps. So does a further connection, which takes over at such moments.",
     },
     request_too_large: {
       title: "The request is too large",

@@ -218,6 +218,7 @@ export const en = {
     perMinute: "Requests per minute",
     tokensPerSecond: "Tokens per second",
     lastRequests: "Last requests",
+    allRequests: "All requests",
     noRequests: "No request has come in yet",
     noRequestsHelp: "Connect an agent; its requests appear here the moment they arrive.",
     connectAgent: "Connect an agent",

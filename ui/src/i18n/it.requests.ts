@@ -51,9 +51,7 @@ export const requests: Messages["requests"] = {
     answeredAfter: (agent, model, connection, duration, failed) =>
       `${agent} ha chiesto ${model}; ${connection} ha risposto dopo ${count(failed, "tentativo fallito", "tentativi falliti")}, in tutto ${duration}.`,
     failed: (agent, model, attempts) =>
-      attempts === 1
-        ? `${agent} ha chiesto ${model}. L'unico tentativo è fallito, e nessun altro poteva riuscire.`
-        : `${agent} ha chiesto ${model}. Tutti i ${attempts} tentativi sono falliti.`,
+      `${agent} ha chiesto ${model}. ${attempts === 1 ? "L'unico tentativo è fallito" : attempts === 2 ? "Entrambi i tentativi sono falliti" : `Tutti i ${attempts} tentativi sono falliti`}.`,
     refused: (agent, model) => `${agent} ha chiesto ${model}. Nessun provider è stato interpellato.`,
     aborted: (agent, model, duration) =>
       `${agent} ha chiesto ${model} e se n'è andato dopo ${duration}, prima che la risposta fosse completa.`,
@@ -62,8 +60,9 @@ export const requests: Messages["requests"] = {
 
     route: "Percorso",
     asked: "Modello chiesto",
-    resolvedBy: "Inteso come",
+    resolvedBy: "Deciso da",
     served: "Servito da",
+    lastTried: "Ultimo provato",
     connection: "Connessione",
     key: "Chiave",
     format: "Formato",
@@ -79,7 +78,7 @@ export const requests: Messages["requests"] = {
       4: "scelta automatica",
       5: "una quota condivisa",
       6: "uno dei tuoi nomi di modello",
-      7: "il provider scritto prima della barra",
+      7: "il provider davanti alla barra",
       8: "il provider collegato che offre questo modello",
     },
     ruleNone: "nessun modello noto qui",
@@ -147,6 +146,8 @@ export const requests: Messages["requests"] = {
       concurrency_cap: "Quando finisce una delle sue richieste",
     },
     openConnection: "Apri la connessione",
+    openNamed: (name) => `Apri ${name}`,
+    andMore: (n) => (n === 1 ? "e un'altra" : `e altre ${n}`),
     openKey: "Apri la chiave",
     openAgents: "Impostazioni per gli agenti",
 
@@ -208,7 +209,7 @@ export const requests: Messages["requests"] = {
     },
     internal_server_error: {
       title: "Il provider ha avuto un errore interno",
-      help: "Qui non c'è nulla da correggere. Una seconda connessione avrebbe rimediato.",
+      help: "Qui non c'è nulla da correggere. Riprova tra poco, o chiedi un altro modello.",
     },
     model_not_found: {
       title: "Nessun modello con questo nome",
@@ -224,7 +225,7 @@ export const requests: Messages["requests"] = {
     },
     rate_limit_exceeded: {
       title: "Il limite di frequenza è raggiunto",
-      help: "Basta aspettare. Oppure una seconda connessione, che in questi momenti subentra.",
+      help: "Basta aspettare. Oppure un'altra connessione, che in questi momenti subentra.",
     },
     request_too_large: {
       title: "La richiesta è troppo grande",

@@ -222,6 +222,7 @@ export const it: Messages = {
     perMinute: "Richieste al minuto",
     tokensPerSecond: "Token al secondo",
     lastRequests: "Ultime richieste",
+    allRequests: "Tutte le richieste",
     noRequests: "Non è ancora arrivata nessuna richiesta",
     noRequestsHelp: "Collega un agente: le sue richieste compaiono qui appena arrivano.",
     connectAgent: "Collega un agente",
@@ -250,9 +251,9 @@ export const it: Messages = {
   },
 
   outcomes: {
-    success: "Risposta data",
+    success: "Riuscita",
     failure: "Fallita",
-    aborted: "Interrotta dal client",
+    aborted: "Interrotta",
   },
 
   about,

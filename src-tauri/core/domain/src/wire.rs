@@ -12,6 +12,7 @@ pub mod header {
     pub const LATENCY_MS: &str = "x-omniroute-latency-ms";
     pub const TOKENS_IN: &str = "x-omniroute-tokens-in";
     pub const TOKENS_OUT: &str = "x-omniroute-tokens-out";
+    pub const RESPONSE_COST: &str = "x-omniroute-response-cost";
     pub const FALLBACK_ATTEMPTS: &str = "x-omniroute-fallback-attempts";
     pub const WARNINGS: &str = "x-omniroute-warnings";
     pub const SESSION_ID: &str = "x-omniroute-session-id";

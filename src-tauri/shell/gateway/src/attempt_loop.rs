@@ -4,10 +4,12 @@ use axum::body::Body;
 use axum::response::Response;
 use domain::request_log::RequestOutcome;
 use domain::{Outcome, Success};
+use http::StatusCode;
 use resilience::failure::Next;
 use routing::Resolved;
 
 use crate::admit;
+use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -25,7 +27,7 @@ pub(crate) async fn run(
     steps: Vec<Step>,
     mut recorder: Recorder,
 ) -> Response {
-    let mut refusal = None;
+    let mut last = None;
     for step in steps {
         let attempt = match admit::admit(gateway, &step.candidate, &step.entry) {
             Ok(attempt) => attempt,
@@ -75,14 +77,23 @@ pub(crate) async fn run(
                 if let Outcome::Failure(failure) = failed.diagnosis.outcome {
                     recorder.journey.failed(step.candidate.connection.clone(), failure);
                 }
-                refusal = failed.refusal;
-                if failed.diagnosis.next == Next::Stop {
+                let stop = failed.diagnosis.next == Next::Stop;
+                last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message });
+                if stop {
                     break;
                 }
             }
         }
     }
-    conclude(gateway, request, resolved, refusal, recorder)
+    conclude(gateway, request, resolved, last, recorder)
+}
+
+/// What the last attempt said.
+struct Last {
+    /// In the upstream's own bytes, where they can be shown.
+    refusal: Option<Refusal>,
+    status: Option<StatusCode>,
+    message: String,
 }
 
 fn whole(
@@ -96,7 +107,7 @@ fn whole(
     response_headers::served(response.headers_mut(), gateway, request, step, &recorder);
     let usage =
         recorder.finish(&End { status, outcome: RequestOutcome::Success, error_code: None, error_summary: None });
-    response_headers::counted(response.headers_mut(), &usage);
+    response_headers::counted(response.headers_mut(), &usage, recorder.cost());
     response
 }
 
@@ -105,38 +116,52 @@ fn conclude(
     gateway: &Gateway,
     request: &ClientRequest,
     resolved: &Resolved,
-    refusal: Option<Refusal>,
+    last: Option<Last>,
     mut recorder: Recorder,
 ) -> Response {
     let catalog = gateway.catalog();
     let provider =
         catalog.get(&resolved.provider).map_or(resolved.provider.as_str(), |provider| provider.name.as_str());
-    let error = exhaustion::answer(&recorder.journey, resolved, provider, request.operation);
     let nobody_blamed = recorder.journey.failures().next().is_none();
-    if let Some(refusal) = refusal.filter(|refusal| nobody_blamed || refusal.status == error.status) {
-        let summary = recorder.journey.attempts.last().and_then(|attempt| attempt.message.clone());
-        recorder.finish(&End {
-            status: refusal.status.as_u16(),
-            outcome: RequestOutcome::Failure,
-            error_code: Some(routing::exhaustion::code_of(refusal.status.as_u16())),
-            error_summary: summary.as_deref(),
-        });
-        let mut response = pass_on(refusal);
-        response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
-        return response;
-    }
+    let (refusal, error) = match last {
+        Some(last) if nobody_blamed => {
+            let error = exhaustion::refused(provider, last.status, &last.message);
+            (last.refusal, error)
+        }
+        last => {
+            let error = exhaustion::answer(&recorder.journey, resolved, provider, request.operation);
+            let refusal = last.and_then(|last| last.refusal).filter(|refusal| refusal.status == error.status);
+            (refusal, error)
+        }
+    };
+    let status = dialects::error::status_for(request.dialect(), error.status.as_u16());
+    let summary = match &refusal {
+        Some(_) => recorder.journey.attempts.last().and_then(|attempt| attempt.message.clone()),
+        None => Some(error.message.clone()),
+    };
     recorder.finish(&End {
-        status: error.status.as_u16(),
+        status,
         outcome: RequestOutcome::Failure,
         error_code: Some(error.code),
-        error_summary: Some(&error.message),
+        error_summary: summary.as_deref(),
     });
-    error.render(request.dialect(), &request.id)
+    match refusal {
+        Some(refusal) => {
+            let mut response = pass_on(refusal, &error, status);
+            response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
+            response
+        }
+        None => error.render(request.dialect(), &request.id),
+    }
 }
 
-fn pass_on(refusal: Refusal) -> Response {
+/// The upstream's bytes; the wait is the soonest that any account announced.
+fn pass_on(refusal: Refusal, error: &GatewayError, status: u16) -> Response {
     let mut response = Response::new(Body::from(refusal.body));
-    *response.status_mut() = refusal.status;
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(refusal.status);
     *response.headers_mut() = refusal.headers;
+    if error.retry_after.is_some() {
+        response_headers::set_retry_after(response.headers_mut(), error.retry_after);
+    }
     response
 }

@@ -32,7 +32,7 @@ pub(crate) fn authenticate(
 ) -> Result<Option<Arc<ClientKey>>, GatewayError> {
     let presented = presented(headers, query_key);
     let Some(key) = presented.iter().find_map(|text| keys.find(text)) else {
-        if requirement == Requirement::NotOnLoopback {
+        if requirement == Requirement::NotOnLoopback && presented.is_empty() {
             return Ok(None);
         }
         return Err(missing_or_wrong(presented.is_empty(), keys.is_empty()));
@@ -149,5 +149,8 @@ mod tests {
         let found = authenticate(&HeaderMap::new(), None, &keys(), Requirement::NotOnLoopback, Timestamp::ZERO)
             .expect("let in");
         assert!(found.is_none());
+        let placeholder = headers(&[("authorization", "Bearer dummy")]);
+        let refused = authenticate(&placeholder, None, &keys(), Requirement::NotOnLoopback, Timestamp::ZERO);
+        assert!(refused.is_err(), "a placeholder is a wrong key, not an absent one");
     }
 }

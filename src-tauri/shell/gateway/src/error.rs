@@ -7,7 +7,7 @@ use domain::wire::{code, header};
 use domain::{Dialect, Millis, RequestId};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use crate::response_headers::printable;
+use crate::response_headers::{printable, set_retry_after};
 
 /// Whose fault it was. Only `Upstream` may ever have touched health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,7 @@ impl GatewayError {
             StatusCode::from_u16(dialects::error::status_for(dialect, self.status.as_u16())).unwrap_or(self.status);
         let headers = response.headers_mut();
         headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(wait) = self.retry_after {
-            headers.insert(http::header::RETRY_AFTER, HeaderValue::from(wait.as_retry_after_seconds()));
-        }
+        set_retry_after(headers, self.retry_after);
         if let Some(retry) = self.should_retry {
             let value = if retry { "true" } else { "false" };
             headers.insert(HeaderName::from_static(header::SHOULD_RETRY), HeaderValue::from_static(value));

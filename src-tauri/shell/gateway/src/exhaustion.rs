@@ -28,6 +28,13 @@ pub(crate) fn answer(journey: &Journey, resolved: &Resolved, provider: &str, ope
     }
 }
 
+/// An upstream found fault with the request itself, in words that cannot be passed on as they are.
+pub(crate) fn refused(provider: &str, status: Option<StatusCode>, message: &str) -> GatewayError {
+    let status = status.unwrap_or(StatusCode::BAD_REQUEST);
+    let code = routing::exhaustion::code_of(status.as_u16());
+    GatewayError::new(Blame::Client, status, code, format!("{provider} refused the request: {message}"))
+}
+
 fn message(decided: &Answer, journey: &Journey, resolved: &Resolved, provider: &str, dialect: Dialect) -> String {
     match decided.code {
         code::UPSTREAM_AUTH_FAILED => {

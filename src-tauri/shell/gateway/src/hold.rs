@@ -14,13 +14,14 @@ use domain::{Clock, Dialect, Millis, Reason, Timestamp};
 use futures_util::StreamExt;
 
 use crate::record::Recorder;
+use crate::redaction::Redaction;
 
 const HOLD_LIMIT: usize = 64 * 1024;
 
 /// What went wrong in a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamFailure {
-    /// The upstream said so, in a frame or by the absence of an end.
+    /// The upstream said so, in a frame or by the absence of an end. The message is already redacted.
     Stated(UpstreamError),
     /// The connection broke, or fell silent for too long.
     Broken { reason: Reason, message: String },
@@ -29,7 +30,7 @@ pub(crate) enum StreamFailure {
 /// What one chunk of the upstream's brought.
 #[derive(Default)]
 pub(crate) struct Read {
-    /// Whole frames, byte for byte.
+    /// Whole frames, byte for byte; where one of them is an error, without the credential.
     pub(crate) bytes: Bytes,
     /// One of them holds text, a tool call or reasoning.
     pub(crate) meaningful: bool,
@@ -42,6 +43,7 @@ pub(crate) struct UpstreamStream {
     body: upstream::Body,
     decoder: Decoder,
     pub(crate) reader: Box<dyn StreamReader + Send>,
+    redaction: Redaction,
     silence: Silence,
     frames: Vec<Frame>,
     events: Vec<Event>,
@@ -57,11 +59,13 @@ impl UpstreamStream {
         framing: Framing,
         clock: Arc<dyn Clock>,
         idle: Millis,
+        redaction: Redaction,
     ) -> Self {
         UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
             reader: dialects::reader(dialect),
+            redaction,
             silence: Silence::new(clock, idle),
             frames: Vec::new(),
             events: Vec::new(),
@@ -110,6 +114,10 @@ impl UpstreamStream {
         }
         if read.meaningful {
             recorder.first_token();
+        }
+        if let Some(error) = read.stated.take() {
+            read.stated = Some(self.redaction.error(error));
+            read.bytes = self.redaction.bytes(read.bytes);
         }
         read
     }

@@ -25,6 +25,7 @@ mod path;
 mod pipeline;
 mod plan;
 mod record;
+mod redaction;
 mod relay;
 mod resolve;
 mod response_headers;

@@ -1,14 +1,17 @@
 //! `GET /v1/models` in the shape the caller reads (gateway specification, 1.5).
 
+use std::fmt::Write;
+
 use axum::body::Body;
 use axum::response::Response;
 use catalog::Provider;
-use dialects::models::{ListShape, ModelEntry, Page, write_list, write_one};
+use dialects::models::{ListShape, ModelEntry, ModelPrice, Page, write_list, write_one};
 use domain::client_key::ClientKey;
 use domain::wire::code;
 use domain::{Dialect, Millis, RequestId};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use http::{HeaderValue, StatusCode};
+use sha2::{Digest, Sha256};
 
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
@@ -25,6 +28,8 @@ const PATIENCE: Millis = Millis::seconds(3);
 pub(crate) struct Wanted<'a> {
     pub(crate) id: Option<&'a str>,
     pub(crate) query: Option<&'a str>,
+    /// `If-None-Match`: what the caller already has.
+    pub(crate) known: Option<&'a HeaderValue>,
 }
 
 /// The dialect whose error envelope fits the shape.
@@ -53,12 +58,28 @@ pub(crate) async fn answer(
             None => return unknown(name).render(dialect_of(shape), id),
         },
     };
-    let mut response = Response::new(Body::from(body));
+    let tag = entity_tag(&body);
+    let unchanged = tag.as_ref().is_some_and(|tag| wanted.known == Some(tag));
+    let mut response = Response::new(if unchanged { Body::empty() } else { Body::from(body) });
+    if unchanged {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.extend(tag.map(|tag| (ETAG, tag)));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=60"));
     crate::response_headers::identify(headers, gateway.version(), id.as_str());
     response
+}
+
+/// Changes exactly when the body does.
+fn entity_tag(body: &[u8]) -> Option<HeaderValue> {
+    let digest = Sha256::digest(body);
+    let mut tag = String::with_capacity(34);
+    for byte in &digest[..16] {
+        let _ = write!(tag, "{byte:02x}");
+    }
+    HeaderValue::try_from(format!("\"{tag}\"")).ok()
 }
 
 fn unknown(name: &str) -> GatewayError {
@@ -92,9 +113,13 @@ fn entries(gateway: &Gateway, key: Option<&ClientKey>, prefix: Option<&str>) -> 
             continue;
         }
         for model in models_of(gateway, provider) {
-            for name in prefixes(provider, &mode) {
-                let entry = ModelEntry { id: format!("{name}/{}", model.id), ..model.clone() };
-                let qualified = format!("{}/{}", provider.id, model.id);
+            let qualified = format!("{}/{}", provider.id, model.id);
+            let names = prefixes(provider, &mode);
+            let is_mirrored = names.len() > 1;
+            for name in names {
+                let id = format!("{name}/{}", model.id);
+                let is_mirror = is_mirrored && id != qualified;
+                let entry = ModelEntry { id, parent: is_mirror.then(|| qualified.clone()), ..model.clone() };
                 if key.is_none_or(|key| key.allows_model(&[&entry.id, &qualified])) {
                     entries.push(entry);
                 }
@@ -150,6 +175,12 @@ fn from_catalog(provider: &Provider, model: &catalog::Model) -> ModelEntry {
             structured_output: model.supports.structured_output,
             audio: model.supports.audio,
         },
+        price: model.price.as_ref().map(|price| ModelPrice {
+            input: price.input,
+            output: price.output,
+            cache_read: Some(price.cache_read),
+            cache_write: Some(price.cache_write),
+        }),
         ..ModelEntry::default()
     }
 }

@@ -152,6 +152,11 @@ impl Recorder {
         &mut self.record.usage
     }
 
+    /// What the finished request cost in US dollars, where a price is known.
+    pub(crate) fn cost(&self) -> Option<f64> {
+        self.record.cost
+    }
+
     /// The request is over: what it consumed. Later calls change nothing.
     pub(crate) fn finish(&mut self, end: &End<'_>) -> Usage {
         if std::mem::replace(&mut self.finished, true) {

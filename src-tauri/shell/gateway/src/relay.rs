@@ -168,7 +168,7 @@ fn describe(diagnosis: &Diagnosis, failure: &StreamFailure) -> (&'static str, St
         Outcome::Success(_) => "success",
     };
     let message = match failure {
-        StreamFailure::Stated(error) => dialects::error::sanitize(&error.message),
+        StreamFailure::Stated(error) => error.message.clone(),
         StreamFailure::Broken { message, .. } => format!("the upstream's stream broke: {message}"),
     };
     (kind, message)

@@ -1,7 +1,7 @@
 //! Headers of a reply, built from nothing: what of the upstream's is passed on is named here.
 
-use domain::Usage;
 use domain::wire::header;
+use domain::{Millis, Usage};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::gateway::Gateway;
@@ -10,7 +10,7 @@ use crate::plan::Step;
 use crate::record::Recorder;
 
 /// Upstream headers that clients act on: limits they pace themselves by, ids they quote to the vendor.
-const PASSED_ON: [&str; 4] = ["content-type", "request-id", "retry-after", "openai-processing-ms"];
+const PASSED_ON: [&str; 3] = ["content-type", "request-id", "openai-processing-ms"];
 const PASSED_ON_PREFIXES: [&str; 5] =
     ["anthropic-ratelimit-", "anthropic-organization-id", "x-ratelimit-", "ratelimit-", "x-codex-"];
 
@@ -70,7 +70,7 @@ pub(crate) fn served(
 }
 
 /// What the answer consumed: known only for whole bodies.
-pub(crate) fn counted(headers: &mut HeaderMap, usage: &Usage) {
+pub(crate) fn counted(headers: &mut HeaderMap, usage: &Usage, cost: Option<f64>) {
     if usage.estimated {
         return;
     }
@@ -79,6 +79,17 @@ pub(crate) fn counted(headers: &mut HeaderMap, usage: &Usage) {
     }
     if let Some(output) = usage.output {
         set(headers, header::TOKENS_OUT, &output.to_string());
+    }
+    if let Some(cost) = cost {
+        set(headers, header::RESPONSE_COST, &format!("{cost:.10}"));
+    }
+}
+
+/// Whole seconds, at least one (gateway specification, 1.7); whatever an upstream wrote there is replaced.
+pub(crate) fn set_retry_after(headers: &mut HeaderMap, wait: Option<Millis>) {
+    headers.remove(http::header::RETRY_AFTER);
+    if let Some(wait) = wait {
+        headers.insert(http::header::RETRY_AFTER, HeaderValue::from(wait.as_retry_after_seconds()));
     }
 }
 

@@ -126,7 +126,8 @@ async fn list(gateway: &Gateway, request: &Parts, beta: bool, wanted: Option<&st
     match ingress::authenticate(gateway, headers, query, beta, peer) {
         Err(error) => error.render(models::dialect_of(shape), id),
         Ok(key) => {
-            let wanted = models::Wanted { id: wanted, query };
+            let known = headers.get(http::header::IF_NONE_MATCH);
+            let wanted = models::Wanted { id: wanted, query, known };
             models::answer(gateway, &wanted, shape, key.as_deref(), id).await
         }
     }

@@ -4,20 +4,20 @@
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use dialects::{Framing, UpstreamError};
+use dialects::Framing;
 use domain::{Millis, Operation, Outcome, Reason};
 use futures_util::StreamExt;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::failure::{Diagnosis, Reply};
-use secrecy::ExposeSecret;
-use upstream::{Call, Target};
+use upstream::{BuildError, Call, Target};
 
 use crate::gateway::Gateway;
 use crate::hold::{Held, StreamFailure, UpstreamStream, hold};
 use crate::ingress::ClientRequest;
 use crate::plan::Step;
 use crate::record::Recorder;
+use crate::redaction::Redaction;
 use crate::relay::diagnose;
 use crate::response_headers;
 use crate::translate::translate;
@@ -47,6 +47,8 @@ pub(crate) struct Committed {
 pub(crate) struct Failed {
     pub(crate) diagnosis: Diagnosis,
     pub(crate) kind: &'static str,
+    /// The HTTP status, or the one that an error inside a good answer states.
+    pub(crate) status: Option<StatusCode>,
     /// One line, redacted.
     pub(crate) message: String,
     /// The upstream's own refusal, to be passed on where it stands for all.
@@ -82,8 +84,7 @@ pub(crate) async fn send(
         body: translated.body,
         request_id: request.id.as_str(),
     };
-    let outgoing =
-        upstream::build(&call).map_err(|error| transport_failure(gateway, Reason::Unreachable, &error.to_string()))?;
+    let outgoing = upstream::build(&call).map_err(|error| not_built(gateway, &error))?;
     let response = respond(gateway, outgoing, &target).await?;
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
@@ -136,7 +137,7 @@ async fn held_stream(
     let (head, body) = response.into_parts();
     let idle = gateway.settings().network.stream_idle_timeout;
     let clock = std::sync::Arc::clone(gateway.clock());
-    let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, idle);
+    let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, idle, Redaction::of(target));
     let held = match hold(&mut stream, recorder).await {
         Held::Committed(held) => held,
         Held::Empty(held) if answers_natively(target) => held,
@@ -165,7 +166,7 @@ async fn whole(
     let inspection = dialects::inspect(request.operation, &body);
     recorder.usage().absorb(&inspection.usage);
     if let Some(error) = inspection.error {
-        return Err(stream_failure(gateway, &StreamFailure::Stated(error)));
+        return Err(stream_failure(gateway, &StreamFailure::Stated(Redaction::of(target).error(error))));
     }
     let has_something = inspection.has_output || inspection.has_reasoning;
     let ended_natively = inspection.finish.is_some() && answers_natively(target);
@@ -189,13 +190,18 @@ fn answers_natively(target: &Target) -> bool {
 
 async fn refused(gateway: &Gateway, target: &Target, response: http::Response<upstream::Body>) -> Box<Failed> {
     let (head, body) = response.into_parts();
+    if !head.status.is_client_error() && !head.status.is_server_error() {
+        let message = format!("the answer was HTTP {}: correct the base URL of the connection", head.status.as_u16());
+        return transport_failure(gateway, Reason::EmptyOrGarbled, &message);
+    }
+    let redaction = Redaction::of(target);
     let body = match collect(gateway, body, ERROR_BODY).await {
-        Ok(body) => body,
+        Ok(body) => redaction.bytes(body),
         Err(_) => Bytes::new(),
     };
     let error = dialects::error::read(head.status.as_u16(), &body);
     let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let message = dialects::error::sanitize(&error.message);
+    let message = redaction.text(&error.message);
     let reply = Reply::Http {
         status: head.status.as_u16(),
         retry_after: retry_after.or(error.retry_after_text.as_deref()),
@@ -203,24 +209,37 @@ async fn refused(gateway: &Gateway, target: &Target, response: http::Response<up
         code: error.code.as_deref().or(error.kind.as_deref()),
     };
     let diagnosis = resilience::failure::diagnose(&reply, gateway.now());
-    let refusal = passable(&head, body, target, &error);
-    Box::new(Failed { kind: kind(&diagnosis), diagnosis, message, refusal })
+    let refusal = passable(&head, body, &diagnosis);
+    Box::new(Failed { kind: kind(&diagnosis), status: Some(head.status), diagnosis, message, refusal })
 }
 
-/// The refusal in the upstream's own bytes, unless they repeat the credential or are no JSON error at all.
-fn passable(head: &http::response::Parts, body: Bytes, target: &Target, error: &UpstreamError) -> Option<Refusal> {
-    let leaks = target.credential.as_ref().is_some_and(|secret| contains(&body, secret.expose_secret().as_bytes()));
-    let is_json = body.first().is_some_and(|byte| matches!(byte, b'{' | b'['));
-    if leaks || !is_json || error.message.is_empty() {
+/// The refusal in the upstream's own bytes, unless they are no JSON at all.
+fn passable(head: &http::response::Parts, body: Bytes, diagnosis: &Diagnosis) -> Option<Refusal> {
+    if !body.first().is_some_and(|byte| matches!(byte, b'{' | b'[')) {
         return None;
     }
     let mut headers = response_headers::from_upstream(&head.headers);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let wait = match &diagnosis.outcome {
+        Outcome::Failure(failure) => failure.advertised_retry_after,
+        Outcome::Neutral(_) | Outcome::Success(_) => None,
+    };
+    response_headers::set_retry_after(&mut headers, wait);
     Some(Refusal { status: head.status, headers, body })
 }
 
-fn contains(body: &[u8], needle: &[u8]) -> bool {
-    !needle.is_empty() && body.windows(needle.len()).any(|window| window == needle)
+/// Nothing could be sent: the client's doing when its model name cannot be part of an address, else the owner's.
+fn not_built(gateway: &Gateway, error: &BuildError) -> Box<Failed> {
+    let message = error.to_string();
+    match error {
+        BuildError::Model(_) => {
+            let reply = Reply::Http { status: 400, retry_after: None, message: &message, code: None };
+            let diagnosis = resilience::failure::diagnose(&reply, gateway.now());
+            let status = Some(StatusCode::BAD_REQUEST);
+            Box::new(Failed { kind: kind(&diagnosis), status, diagnosis, message, refusal: None })
+        }
+        BuildError::BaseUrl { .. } | BuildError::Header(_) => transport_failure(gateway, Reason::Unreachable, &message),
+    }
 }
 
 /// A whole body, up to `limit` bytes; a longer error body is cut there, a longer answer is a failure.
@@ -270,11 +289,12 @@ fn transport_failure(gateway: &Gateway, reason: Reason, message: &str) -> Box<Fa
 
 fn stream_failure(gateway: &Gateway, failure: &StreamFailure) -> Box<Failed> {
     let diagnosis = diagnose(failure, gateway.now());
-    let message = match failure {
-        StreamFailure::Stated(error) => dialects::error::sanitize(&error.message),
-        StreamFailure::Broken { message, .. } => message.clone(),
+    let (status, message) = match failure {
+        StreamFailure::Stated(error) => (error.status, error.message.clone()),
+        StreamFailure::Broken { message, .. } => (None, message.clone()),
     };
-    Box::new(Failed { kind: kind(&diagnosis), diagnosis, message, refusal: None })
+    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+    Box::new(Failed { kind: kind(&diagnosis), status, diagnosis, message, refusal: None })
 }
 
 fn kind(diagnosis: &Diagnosis) -> &'static str {
@@ -282,17 +302,5 @@ fn kind(diagnosis: &Diagnosis) -> &'static str {
         Outcome::Failure(failure) => failure.reason.kind(),
         Outcome::Neutral(_) => Reason::InvalidRequest.kind(),
         Outcome::Success(_) => "success",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_credential_is_found_anywhere_in_a_body() {
-        assert!(contains(b"{\"error\":\"bad key sk-1\"}", b"sk-1"));
-        assert!(!contains(b"{}", b"sk-1"));
-        assert!(!contains(b"{}", b""));
     }
 }

@@ -80,7 +80,7 @@ function Running({ app }: { app: App }) {
             {messages.settings.general.openFolder}
           </Button>
         )}
-        <CopyButton wide text={details} label={messages.common.copyOf(words.theVersion)} />
+        <CopyButton wide word={words.copyDetails} text={details} label={messages.common.copyOf(words.theVersion)} />
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 /** Is everything fine? One sentence, the address to point agents at, and the last requests. */
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { ArrowRight } from "lucide-react";
 import { CopyButton } from "@/components/CopyButton";
 import { RequestStrip } from "@/components/RequestStrip";
@@ -20,6 +20,7 @@ const STRIP_LENGTH = 15;
 export function HomeScreen() {
   const messages = useMessages();
   const { preferences } = usePreferences();
+  const navigate = useNavigate();
   const requests = useRead("requests_list", { limit: STRIP_LENGTH });
 
   return (
@@ -31,13 +32,25 @@ export function HomeScreen() {
       </div>
       {!preferences.onboarded && <SetupChecklist />}
       <section className="mt-10" aria-labelledby="last-requests">
-        <h2 id="last-requests" className="mb-1 font-semibold text-md">
-          {messages.home.lastRequests}
-        </h2>
+        <div className="mb-1 flex items-baseline justify-between">
+          <h2 id="last-requests" className="font-semibold text-md">
+            {messages.home.lastRequests}
+          </h2>
+          {requests.data && requests.data.requests.length > 0 && (
+            <Link to="/requests" className="text-accent-text hover:underline">
+              {messages.home.allRequests}
+            </Link>
+          )}
+        </div>
         {requests.isPending && <SkeletonRows rows={6} />}
         {requests.error && <ErrorState error={requests.error} onRetry={() => void requests.refetch()} />}
         {requests.data?.requests.length === 0 && <NoRequests />}
-        {requests.data && requests.data.requests.length > 0 && <RequestStrip requests={requests.data.requests} />}
+        {requests.data && requests.data.requests.length > 0 && (
+          <RequestStrip
+            requests={requests.data.requests}
+            onOpen={({ id }) => void navigate({ to: "/requests/$requestId", params: { requestId: id } })}
+          />
+        )}
       </section>
     </div>
   );

@@ -33,6 +33,7 @@ export function AttemptTimeline({ request }: { request: RequestDetail }) {
             attempt={attempt}
             stream={request.stream}
             isLast={index === attempts.length - 1}
+            isOnly={attempts.length === 1 && attempt.kind === "success"}
             offset={Math.max(0, Date.parse(attempt.startedAt) - start)}
             span={span}
           />
@@ -54,9 +55,18 @@ function Axis({ span }: { span: number }) {
   );
 }
 
-type AttemptProps = { attempt: RequestAttempt; stream: boolean; isLast: boolean; offset: number; span: number };
+type AttemptProps = {
+  attempt: RequestAttempt;
+  stream: boolean;
+  isLast: boolean;
+  /** The one attempt, and it succeeded: nothing was decided. */
+  isOnly: boolean;
+  /** When it began, from the arrival of the request. */
+  offset: number;
+  span: number;
+};
 
-function Attempt({ attempt, stream, isLast, offset, span }: AttemptProps) {
+function Attempt({ attempt, stream, isLast, isOnly, offset, span }: AttemptProps) {
   const words = useMessages().requests.story;
   const format = useFormat();
   const phases = phasesOf(attempt);
@@ -110,7 +120,7 @@ function Attempt({ attempt, stream, isLast, offset, span }: AttemptProps) {
           {attempt.message && <span className="text-ink-soft">: {attempt.message}</span>}
         </p>
       )}
-      <p className="mt-0.5 text-ink-faint">{decisionWords(attempt, isLast, words)}</p>
+      {!isOnly && <p className="mt-0.5 text-ink-faint">{decisionWords(attempt, isLast, words)}</p>}
     </li>
   );
 }
@@ -128,7 +138,7 @@ function AttemptStatus({ attempt }: { attempt: RequestAttempt }) {
           ? words.noAnswer
           : messages.outcomes.failure;
   return (
-    <span className="inline-flex items-baseline gap-1.5">
+    <span className="inline-flex items-center gap-1.5">
       <StatusBadge state={state} word={word} title={attempt.kind} />
       {attempt.status !== null && <span className="text-ink-faint text-xs">{attempt.status}</span>}
     </span>

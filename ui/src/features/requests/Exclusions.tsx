@@ -3,38 +3,52 @@ import { Link } from "@tanstack/react-router";
 import type { RequestDetail, RequestExclusion } from "@/bindings";
 import { buttonClass } from "@/components/ui/button";
 import { WhyNot } from "@/components/WhyNot";
-import { useMessages } from "@/i18n";
+import { useFormat, useMessages } from "@/i18n";
+import { groupBy } from "@/lib/group-by";
+
+/** More names than this are counted instead. */
+const NAMED = 4;
 
 export function Exclusions({ request }: { request: RequestDetail }) {
   const words = useMessages().requests.story;
+  const format = useFormat();
+  // Those left out for the same reason are told of once.
+  const groups = groupBy(request.trace.exclusions, (e) => `${e.mechanism} ${e.reason} ${e.until}`);
   return (
     <div className="flex flex-col gap-2">
-      {request.trace.exclusions.map((exclusion) => (
-        <WhyNot
-          key={`${exclusion.connectionId} ${exclusion.model} ${exclusion.mechanism}`}
-          about={exclusion.connectionName ?? `${exclusion.provider}/${exclusion.model}`}
-          mechanism={words.mechanisms[exclusion.mechanism] ?? exclusion.mechanism}
-          reason={
-            exclusion.reason in words.reasons
-              ? words.reasons[exclusion.reason as keyof typeof words.reasons]
-              : exclusion.reason
-          }
-          until={exclusion.until}
-          end={
-            exclusion.mechanism in words.ends ? words.ends[exclusion.mechanism as keyof typeof words.ends] : undefined
-          }
-          action={<Remedy exclusion={exclusion} keyId={request.keyId} />}
-        />
-      ))}
+      {[...groups].map(([key, group]) => {
+        const [first] = group;
+        if (!first) return null;
+        const names = group.map(nameOf);
+        const shown = names.slice(0, NAMED);
+        const more = names.length - shown.length;
+        return (
+          <WhyNot
+            key={key}
+            about={more > 0 ? `${shown.join(", ")} ${words.andMore(more)}` : format.list(shown)}
+            mechanism={words.mechanisms[first.mechanism] ?? first.mechanism}
+            reason={
+              first.reason in words.reasons ? words.reasons[first.reason as keyof typeof words.reasons] : first.reason
+            }
+            until={first.until}
+            end={first.mechanism in words.ends ? words.ends[first.mechanism as keyof typeof words.ends] : undefined}
+            action={<Remedy exclusions={group} keyId={request.keyId} />}
+          />
+        );
+      })}
     </div>
   );
 }
 
+function nameOf({ connectionName, provider, model }: RequestExclusion): string {
+  return connectionName ?? `${provider}/${model}`;
+}
+
 /** Where the person goes to change it; nothing where only time or another request helps. */
-function Remedy({ exclusion, keyId }: { exclusion: RequestExclusion; keyId: string | null }) {
+function Remedy({ exclusions, keyId }: { exclusions: readonly RequestExclusion[]; keyId: string | null }) {
   const words = useMessages().requests.story;
   const look = buttonClass({ size: "sm" });
-  switch (exclusion.mechanism) {
+  switch (exclusions[0]?.mechanism) {
     case "key_allow_list":
       return keyId === null ? null : (
         <Link to="/settings/keys/$keyId" params={{ keyId }} className={look}>
@@ -47,20 +61,27 @@ function Remedy({ exclusion, keyId }: { exclusion: RequestExclusion; keyId: stri
           {words.openAgents}
         </Link>
       );
-    case "request_exhaustion":
-      return null;
     case "switched_off":
     case "excluded_model":
     case "credential_gate":
     case "concurrency_cap":
-      return exclusion.connectionId === null ? null : (
-        <Link
-          to="/providers/$providerId/connections/$connectionId"
-          params={{ providerId: exclusion.provider, connectionId: exclusion.connectionId }}
-          className={look}
-        >
-          {words.openConnection}
-        </Link>
+      return exclusions.slice(0, NAMED).map(
+        (exclusion) =>
+          exclusion.connectionId && (
+            <Link
+              key={exclusion.connectionId}
+              to="/providers/$providerId/connections/$connectionId"
+              params={{ providerId: exclusion.provider, connectionId: exclusion.connectionId }}
+              className={look}
+            >
+              <span className="max-w-40 truncate">
+                {exclusions.length === 1 ? words.openConnection : words.openNamed(nameOf(exclusion))}
+              </span>
+            </Link>
+          ),
       );
+    case "request_exhaustion":
+    case undefined:
+      return null;
   }
 }

@@ -137,13 +137,17 @@ function summary(request: RequestDetail, messages: Messages, format: Format): st
 function Failure({ request }: { request: RequestDetail }) {
   const words = useMessages().requests;
   const { title, help } = codeWords(request.errorCode, words);
+  // The provider's own words stand with its attempt already.
+  const said = request.trace.attempts.some(({ message }) => message === request.errorSummary)
+    ? null
+    : request.errorSummary;
   return (
     <section role="note" className="rounded-md bg-blocked-soft px-3 py-2.5">
       <h3 className="font-medium">{title}</h3>
       <p className="text-ink-soft">{help}</p>
-      {request.errorSummary && (
+      {said && (
         <p className="mt-2 select-text break-words text-ink-soft text-xs" title={words.story.said}>
-          “{request.errorSummary}”
+          “{said}”
         </p>
       )}
       <FailureAction request={request} />
@@ -205,7 +209,7 @@ function Route({ request }: { request: RequestDetail }) {
       <Fact label={words.resolvedBy}>
         <span title={rule === null ? undefined : words.ruleTechnical(rule)}>{ruleWords(rule, words)}</span>
       </Fact>
-      {served && <CopyFact label={words.served} value={served} />}
+      {served && <CopyFact label={request.outcome === "success" ? words.served : words.lastTried} value={served} />}
       {request.provider && request.connectionId && (
         <Fact label={words.connection}>
           <Link

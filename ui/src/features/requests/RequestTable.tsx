@@ -53,9 +53,14 @@ function useColumns(): Column<RequestRow>[] {
       header: heads.connection,
       width: "minmax(88px, 1.1fr)",
       cell: (row) => (
-        <span className="text-ink-soft" title={row.connectionName ?? words.nobody}>
+        <span
+          className="text-ink-soft"
+          title={[row.connectionName ?? words.nobody, row.attempts > 1 && words.attempts(row.attempts)]
+            .filter(Boolean)
+            .join(" · ")}
+        >
           {row.connectionName ?? "–"}
-          {row.attempts > 1 && <span className="text-ink-faint"> · {words.attempts(row.attempts)}</span>}
+          {row.attempts > 1 && <span className="text-ink-faint"> ×{row.attempts}</span>}
         </span>
       ),
     },

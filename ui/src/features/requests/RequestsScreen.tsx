@@ -68,7 +68,7 @@ function Filters({ search }: { search: RequestSearch }) {
       <TextFilter value={search.text ?? ""} onChange={(text) => narrow({ text: text || undefined })} />
       <Select
         aria-label={words.outcome}
-        className="w-40"
+        className="max-w-40"
         value={search.outcome ?? ""}
         options={[
           { value: "", label: words.anyOutcome },
@@ -78,7 +78,7 @@ function Filters({ search }: { search: RequestSearch }) {
       />
       <Select
         aria-label={words.provider}
-        className="w-44"
+        className="max-w-48"
         value={search.provider ?? ""}
         options={[
           { value: "", label: words.anyProvider },

@@ -1,5 +1,5 @@
 /** Who can reach the gateway, what opens it, and where what it keeps is locked away. */
-import { useId, useState } from "react";
+import { useState } from "react";
 import type { SettingField } from "@/bindings";
 import { Confirm } from "@/components/Confirm";
 import { CopyLine } from "@/components/CopyButton";
@@ -74,7 +74,6 @@ function Exposure() {
 function Token() {
   const messages = useMessages();
   const words = messages.security;
-  const id = useId();
   const report = useReportError();
   const app = useRead("app_get", null);
   const [revealed, setRevealed] = useState(false);
@@ -92,7 +91,7 @@ function Token() {
   return (
     <Section title={words.token} help={words.tokenHelp}>
       <FieldRow
-        label={words.token}
+        label={<span className="font-mono font-normal">{words.tokenHidden}</span>}
         help={
           app.data && (
             <>
@@ -101,7 +100,7 @@ function Token() {
           )
         }
       >
-        <Button id={id} aria-expanded={revealed} onClick={() => setRevealed(!revealed)}>
+        <Button aria-expanded={revealed} onClick={() => setRevealed(!revealed)}>
           {revealed ? words.hide : words.reveal}
         </Button>
         <Button onClick={() => setAsking(true)}>{words.rotate}</Button>

@@ -138,7 +138,7 @@ impl Reply {
     }
 }
 
-/// Time that moves by hand, and moves on by itself when somebody waits: tests never wait.
+/// Time that moves by hand. Nobody is woken: these tests ask, they do not wait.
 struct TestClock(AtomicU64);
 
 impl Default for TestClock {
