@@ -26,7 +26,7 @@ await checks.check(
         await window.press("button", "Test and save");
 
         await window.words("Which agent do you use?");
-        const key = await (await window.see("//code[starts-with(., 'sk-')]")).getText();
+        const key = await window.textOf("//code[starts-with(., 'sk-')]");
         await (await window.labelled("Model")).click();
         await (await window.see("//*[@role='option'][normalize-space(.)='anthropic/m1']")).click();
         await window.press("button", "Continue");
@@ -56,10 +56,10 @@ await checks.check(
     try {
       await withWindow(folder, taken.port, async (window) => {
         await window.words(`Port ${taken.port} is taken`);
-        const next = await window.see("//button[starts-with(normalize-space(.), 'Use port ')]");
-        const port = Number((await next.getText()).replace("Use port ", ""));
+        const offer = await window.textOf("//button[starts-with(normalize-space(.), 'Use port ')]");
         await window.screenshot(join(checks.folder, "port-taken.png"));
-        await next.click();
+        await window.press("button", offer);
+        const port = Number(offer.replace("Use port ", ""));
         await window.words("Where should requests go?");
         const running = JSON.parse(await readFile(join(window.dataDir, "gateway.json"), "utf8"));
         assert.equal(running.port, port);

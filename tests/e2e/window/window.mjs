@@ -84,6 +84,16 @@ export class Window {
   }
 
   /**
+   * What an element says in full, also where the screen cuts it.
+   *
+   * @param {string} xpath
+   */
+  async textOf(xpath) {
+    const element = await this.see(xpath);
+    return (await element.getAttribute("textContent"))?.trim() ?? "";
+  }
+
+  /**
    * Waits for words on the screen.
    *
    * @param {string} text the beginning of an element's own text
@@ -94,10 +104,10 @@ export class Window {
 
   /**
    * @param {"button" | "a"} kind
-   * @param {string} text how what it says begins
+   * @param {string} text how what it says, or a part of it, begins
    */
   async press(kind, text) {
-    const control = await this.see(`//${kind}[starts-with(normalize-space(.), ${quoted(text)})]`);
+    const control = await this.see(`//${kind}[.//text()[starts-with(normalize-space(.), ${quoted(text)})]]`);
     await control.click();
   }
 
