@@ -1,5 +1,6 @@
 /** Every screen as a person sees it, in Chromium, against a headless gateway and a scripted provider. */
 import { Checks } from "../support/checks.mjs";
+import { accessibility } from "./accessibility.mjs";
 import { firstRun } from "./first-run.mjs";
 import { providers } from "./providers.mjs";
 import { settings } from "./settings.mjs";
@@ -12,6 +13,7 @@ try {
   await firstRun(checks, stage);
   await providers(checks, stage);
   await settings(checks, stage);
+  await accessibility(checks, stage);
 } finally {
   await stage.close();
 }

@@ -96,9 +96,9 @@ export async function providers(checks, stage) {
       await page.getByLabel("New key").fill(PROVIDER_KEY);
       await page.getByRole("button", { name: "Replace key" }).click();
       await page.getByText("Key replaced.").waitFor();
-      await setBaseUrl(`${upstream.origin}/nowhere`);
+      await setBaseUrl(`${upstream.origin}/v1beta`);
       await test.click();
-      await page.getByText("The server answers, but not at this path").waitFor();
+      await page.getByText("The server speaks another format").waitFor();
       await setBaseUrl(upstream.baseUrl("openai"));
       await test.click();
       await page.getByText(/^Works\./).waitFor();

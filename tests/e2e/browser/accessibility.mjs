@@ -1,0 +1,170 @@
+/** What everybody needs of a screen: contrast, names and roles, the keyboard, and room for its words. */
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { emptyScreens, furnish, visit } from "./screens.mjs";
+import { NARROW, ROOMY } from "./stage.mjs";
+
+/**
+ * @typedef {import("./stage.mjs").Page} Page
+ * @typedef {import("./screens.mjs").Screen} Screen
+ */
+
+const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const themes = /** @type {const} */ (["light", "dark"]);
+const languages = /** @type {const} */ (["en", "it"]);
+const sizes = /** @type {const} */ ([ROOMY, NARROW]);
+
+/**
+ * @param {import("../support/checks.mjs").Checks} checks
+ * @param {import("./stage.mjs").Stage} stage
+ */
+export async function accessibility(checks, stage) {
+  await checks.check("axe finds nothing on any screen, light and dark", (folder) =>
+    stage.play(folder, {}, async (world) => {
+      await everyScreen(stage, world, { themes, languages: ["en"], sizes: [ROOMY] }, axeFindings);
+    }),
+  );
+
+  await checks.check("the keyboard reaches everything, and is seen where it is", (folder) =>
+    stage.play(folder, {}, async (world) => {
+      await everyScreen(stage, world, { themes: ["light"], languages: ["en"], sizes: [ROOMY] }, keyboardFindings);
+    }),
+  );
+
+  await checks.check("every screen fits its window in both languages; pictures of all", (folder) =>
+    stage.play(folder, {}, async (world) => {
+      const pictures = join(checks.folder, "screens");
+      await mkdir(pictures, { recursive: true });
+      await everyScreen(
+        stage,
+        world,
+        { themes, languages, sizes },
+        async (page, { name }, { theme, language, size }) => {
+          const file = `${name}-${size.width}-${theme}-${language}.png`;
+          await page.screenshot({ path: join(pictures, file) });
+          return overflowFindings(page);
+        },
+      );
+    }),
+  );
+}
+
+/** @typedef {{ theme: "light" | "dark", language: "en" | "it", size: { width: number, height: number } }} Look */
+
+/**
+ * Looks at every screen in every combination, empty first and then with something in it; fails with all findings.
+ *
+ * @param {import("./stage.mjs").Stage} stage
+ * @param {import("./stage.mjs").World} world
+ * @param {{ themes: readonly Look["theme"][], languages: readonly Look["language"][], sizes: readonly Look["size"][] }} looks
+ * @param {(page: Page, screen: Screen, look: Look) => Promise<string[]>} examine
+ */
+async function everyScreen(stage, world, looks, examine) {
+  /** @type {Set<string>} */
+  const findings = new Set();
+  const lookAt = async (/** @type {readonly Screen[]} */ screens) => {
+    for (const theme of looks.themes) {
+      for (const language of looks.languages) {
+        for (const size of looks.sizes) {
+          await stage.show({ theme, language, onboarded: true }, { viewport: size }, async (page) => {
+            for (const screen of screens) {
+              await visit(page, screen);
+              const found = await examine(page, screen, { theme, language, size });
+              for (const finding of found)
+                findings.add(`${screen.name} (${theme}, ${language}, ${size.width}): ${finding}`);
+            }
+          });
+        }
+      }
+    }
+  };
+  await lookAt(emptyScreens);
+  await lookAt(await furnish(world));
+  assert.equal(findings.size, 0, [...findings].join("\n"));
+}
+
+/** @param {Page} page */
+async function axeFindings(page) {
+  await page.addScriptTag({ path: axePath });
+  return page.evaluate(async () => {
+    /** @type {typeof import("axe-core")} */
+    const axe = Reflect.get(globalThis, "axe");
+    const { violations } = await axe.run(document);
+    return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)}`));
+  });
+}
+
+/**
+ * Tabs through the page once. What can be tabbed to must be met, and must look different when it is.
+ *
+ * @param {Page} page
+ */
+async function keyboardFindings(page) {
+  /** @type {string[]} */
+  const findings = [];
+  const expected = await page.evaluate(() => {
+    const all = document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]");
+    let count = 0;
+    for (const element of all) {
+      if (!(element instanceof HTMLElement) || element.tabIndex < 0 || element.matches(":disabled")) continue;
+      if (element.closest("[aria-hidden=true], [inert]") || !element.checkVisibility()) continue;
+      // Of a group of radio buttons one is reached by Tab, the others by the arrows.
+      element.dataset.unmet = "";
+      count += 1;
+    }
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    return count;
+  });
+  // A list's current row offers its own controls, so that there may be more stops than there were at first.
+  for (let stop = 0; stop < expected + 20; stop += 1) {
+    await page.keyboard.press("Tab");
+    const met = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (!(element instanceof HTMLElement) || element === document.body) return null;
+      const again = element.dataset.unmet === "met";
+      element.dataset.unmet = "met";
+      const shows = (/** @type {Element} */ shown) => {
+        const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(shown);
+        return (outlineStyle !== "none" && Number.parseFloat(outlineWidth) > 0) || boxShadow !== "none";
+      };
+      // A grid shows the keyboard on its current row.
+      const row = element.getAttribute("aria-activedescendant");
+      const shown = row ? document.getElementById(row) : element;
+      const { width, height } = element.getBoundingClientRect();
+      return {
+        again,
+        seen: shown !== null && shows(shown) && width * height > 1,
+        html: element.outerHTML.slice(0, 140),
+      };
+    });
+    if (met === null || met.again) break;
+    if (!met.seen) findings.push(`no sign of the keyboard on ${met.html}`);
+  }
+  const missed = await page.evaluate(() =>
+    [...document.querySelectorAll("[data-unmet='']")].map((element) => element.outerHTML.slice(0, 140)),
+  );
+  return [...findings, ...missed.map((html) => `not reached by Tab: ${html}`)];
+}
+
+/**
+ * Nothing makes the window scroll sideways, and no button's words are cut.
+ *
+ * @param {Page} page
+ */
+async function overflowFindings(page) {
+  return page.evaluate(() => {
+    /** @type {string[]} */
+    const findings = [];
+    for (const element of [document.documentElement, document.querySelector("main")]) {
+      if (element && element.scrollWidth > element.clientWidth)
+        findings.push(`${element.tagName} is ${element.scrollWidth} wide in ${element.clientWidth}`);
+    }
+    for (const element of document.querySelectorAll("button, h1, h2, label")) {
+      if (element instanceof HTMLElement && element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 1)
+        findings.push(`cut: ${element.textContent?.slice(0, 60)}`);
+    }
+    return findings;
+  });
+}

@@ -1,0 +1,112 @@
+/** Every screen there is, in a world with something of everything in it. */
+import assert from "node:assert/strict";
+import { askAsClaudeCode, askAsOpenAiTool } from "../support/agent.mjs";
+import { PROVIDER_KEY } from "../support/upstream.mjs";
+
+/**
+ * @typedef {import("./stage.mjs").World} World
+ * @typedef {import("./stage.mjs").Page} Page
+ * @typedef {{ name: string, path: string }} Screen
+ */
+
+const LONG_NAME = "The connection of the third floor's shared account that nobody has dared to rename since 2021";
+
+/**
+ * Fills a world, and names every screen to look at.
+ *
+ * @param {World} world
+ * @returns {Promise<Screen[]>}
+ */
+export async function furnish({ gateway, upstream }) {
+  const baseUrl = upstream.baseUrl("openai");
+  const company = await gateway.connect("openai", "Company", { apiKey: PROVIDER_KEY, baseUrl });
+  const expired = await gateway.connect("openai", LONG_NAME, { apiKey: "sk-a-wrong-key", baseUrl });
+  const spare = await gateway.connect("openai", "Spare", { apiKey: PROVIDER_KEY, baseUrl });
+  const claude = await gateway.connect("anthropic", "Private", {
+    apiKey: PROVIDER_KEY,
+    baseUrl: upstream.baseUrl("anthropic"),
+  });
+  await gateway.connect("ollama", "This computer", {});
+  await gateway.call("PATCH", `/providers/${spare.id}`, { isActive: false });
+  await gateway.call("POST", `/providers/${expired.id}/test`);
+  const { node } = await gateway.call("POST", "/provider-nodes", {
+    name: "Workshop",
+    prefix: "workshop",
+    type: "openai-compatible",
+    apiType: "chat",
+    baseUrl,
+  });
+  const { id: aliasId } = (await gateway.call("POST", "/models/aliases", { alias: "best", target: "openai/m1" })).alias;
+
+  const key = await gateway.makeKey("Local agents");
+  const [{ id: keyId }] = (await gateway.call("GET", "/keys")).keys;
+  const ask = { url: gateway.url, key };
+  await askAsOpenAiTool({ ...ask, model: "openai/m1" });
+  await askAsOpenAiTool({ ...ask, model: "best" });
+  await askAsClaudeCode({ ...ask, model: "anthropic/m-reason" });
+  await assert.rejects(askAsOpenAiTool({ ...ask, model: "openai/m-500" }));
+  await assert.rejects(askAsClaudeCode({ ...ask, model: "openai/no-such-model" }));
+  const { requests } = await gateway.call("GET", "/requests?limit=10");
+  const of = (/** @type {string} */ outcome) => requests.find((/** @type {any} */ row) => row.outcome === outcome).id;
+
+  return [
+    { name: "home", path: "/home" },
+    { name: "setup-provider", path: "/setup" },
+    { name: "setup-key", path: "/setup?provider=anthropic" },
+    { name: "setup-custom", path: "/setup?provider=custom" },
+    { name: "setup-agent", path: `/setup?provider=anthropic&connection=${claude.id}` },
+    { name: "setup-request", path: `/setup?provider=anthropic&connection=${claude.id}&step=request` },
+    { name: "requests", path: "/requests" },
+    { name: "requests-none-found", path: "/requests?text=nothing-of-this-name" },
+    { name: "request-answered", path: `/requests/${of("success")}` },
+    { name: "request-failed", path: `/requests/${of("failure")}` },
+    { name: "providers", path: "/providers" },
+    { name: "providers-add", path: "/providers/add" },
+    { name: "provider", path: "/providers/openai" },
+    { name: "provider-empty", path: "/providers/groq" },
+    { name: "provider-add", path: "/providers/openai/add" },
+    { name: "connection", path: `/providers/openai/connections/${company.id}` },
+    { name: "connection-failing", path: `/providers/openai/connections/${expired.id}` },
+    { name: "endpoint", path: `/providers/${node.id}/endpoint` },
+    { name: "general", path: "/settings/general" },
+    { name: "names", path: "/settings/names" },
+    { name: "names-add", path: "/settings/names/add" },
+    { name: "name", path: `/settings/names/${aliasId}` },
+    { name: "keys", path: "/settings/keys" },
+    { name: "keys-add", path: "/settings/keys/add" },
+    { name: "key", path: `/settings/keys/${keyId}` },
+    { name: "agents", path: "/settings/agents" },
+    { name: "security", path: "/settings/security" },
+    { name: "about", path: "/settings/about" },
+    { name: "not-found", path: "/no-such-place" },
+  ];
+}
+
+/** The screens that look different before anything was set up. */
+export const emptyScreens = /** @type {const} */ ([
+  { name: "empty-home", path: "/home" },
+  { name: "empty-requests", path: "/requests" },
+  { name: "empty-providers", path: "/providers" },
+  { name: "empty-names", path: "/settings/names" },
+  { name: "empty-keys", path: "/settings/keys" },
+  { name: "empty-agents", path: "/settings/agents" },
+]);
+
+/**
+ * Goes to a screen and waits until it is there in full: a heading, nothing loading, nothing moving.
+ *
+ * @param {Page} page
+ * @param {Screen} screen
+ */
+export async function visit(page, { path }) {
+  await page.goto(path);
+  await page.locator("main").getByRole("heading").first().waitFor();
+  await page.waitForFunction(
+    () =>
+      document.querySelector("main .animate-skeleton") === null &&
+      document.getAnimations().every((animation) => {
+        const { iterations } = animation.effect?.getTiming() ?? {};
+        return animation.playState !== "running" || iterations === Number.POSITIVE_INFINITY;
+      }),
+  );
+}
