@@ -43,7 +43,8 @@ async fn relay(State((client, upstream)): State<(reqwest::Client, String)>, requ
             outgoing = outgoing.header(name, value);
         }
     }
-    match outgoing.body(reqwest::Body::wrap(body)).send().await {
+    let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else { return StatusCode::BAD_REQUEST.into_response() };
+    match outgoing.body(body).send().await {
         Ok(answer) => http::Response::from(answer).map(Body::new),
         Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
     }
