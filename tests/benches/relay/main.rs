@@ -17,7 +17,7 @@ mod program;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use fake_upstream::{FakeUpstream, Load, Options, Step};
+use fake_upstream::{Answer, Break, FakeUpstream, Load, Options, Step};
 use tokio::runtime;
 
 use agent::{Agent, Place, Reply};
@@ -74,13 +74,13 @@ fn main() -> Result<()> {
 }
 
 fn script(upstream: &FakeUpstream) {
-    let paced = fake_upstream::Answer::text("word ".repeat(20)).in_chunks(20, Duration::from_millis(5));
+    let paced = Answer::text("word ".repeat(20)).in_chunks(20, Duration::from_millis(5));
     for (model, step) in [
         ("bytes-1k", Step::Load(Load::bytes(1_000))),
         ("bytes-500k", Step::Load(Load::bytes(500_000))),
         ("events", Step::Load(Load::events(EVENTS))),
         ("paced", Step::answer(paced)),
-        ("open", Step::Load(Load::events(2)).broken(400, fake_upstream::Break::Stall)),
+        ("open", Step::Load(Load::events(10)).broken(1_500, Break::Stall)),
     ] {
         upstream.script(None, Some(model)).then(step);
     }
