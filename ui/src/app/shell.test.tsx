@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { GatewayState } from "@/host";
 import { fakeHost } from "@/test/fake-host";
 import { open } from "@/test/render";
-import { connection, world } from "@/test/world";
+import { connection, request, world } from "@/test/world";
 
 describe("the shell", () => {
   it("tells where the gateway listens, and says so when it is gone and back", async () => {
@@ -34,6 +34,21 @@ describe("the shell", () => {
     const palette = await screen.findByRole("dialog", { name: "Commands" });
     await user.type(within(palette).getByRole("combobox"), "agents{Enter}");
     await waitFor(() => expect(path()).toBe("/settings/agents"));
+  });
+
+  it("Ctrl-K finds connections and recent requests", async () => {
+    const records = {
+      connections: [connection("c1", { name: "Frankfurt" })],
+      requests: [request("r1", { requestedModel: "fast" })],
+    };
+    const { user, path } = open("/home", fakeHost(world(records)));
+    await screen.findByText("127.0.0.1:20128");
+    await user.keyboard("{Control>}k{/Control}");
+    const palette = await screen.findByRole("dialog", { name: "Commands" });
+    expect(await within(palette).findByText("fast")).toBeVisible();
+    expect(within(palette).queryByText("Frankfurt")).not.toBeInTheDocument();
+    await user.type(within(palette).getByRole("combobox"), "frank{Enter}");
+    await waitFor(() => expect(path()).toBe("/providers/anthropic/connections/c1"));
   });
 
   it("an unknown address leads home", async () => {

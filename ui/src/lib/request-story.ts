@@ -24,8 +24,8 @@ export type PhaseName = "queued" | "connecting" | "waiting" | "streaming";
 export type Phase = {
   readonly name: PhaseName;
   readonly ms: number;
-  /** The attempt ended in this phase without an answer. */
-  readonly broken: boolean;
+  /** How the attempt ended in this phase, when no answer did. */
+  readonly end: "failed" | "left" | null;
 };
 
 /** An attempt's time, in order. Phases it never reached are absent, and those it passed in no time. */
@@ -34,14 +34,16 @@ export function phasesOf(attempt: RequestAttempt): readonly Phase[] {
   const queued = Math.min(attempt.queuedMs, end);
   const connected = Math.min(attempt.connectMs ?? end, end);
   const firstToken = Math.min(attempt.firstTokenMs ?? end, end);
+  // A refusal comes with the head of the response: nobody waits for a token of it.
+  const refused = attempt.status !== null && attempt.status >= 400;
   const phases: { name: PhaseName; ms: number }[] = [
     { name: "queued", ms: queued },
-    { name: "connecting", ms: connected - queued },
+    { name: "connecting", ms: (refused ? end : connected) - queued },
   ];
-  if (attempt.connectMs !== null) phases.push({ name: "waiting", ms: firstToken - connected });
+  if (attempt.connectMs !== null && !refused) phases.push({ name: "waiting", ms: firstToken - connected });
   if (attempt.firstTokenMs !== null) phases.push({ name: "streaming", ms: end - firstToken });
   const spent = phases.filter(({ ms }) => ms > 0);
   const shown = spent.length > 0 ? spent : phases.slice(-1);
-  const broken = attempt.kind !== "success";
-  return shown.map((phase, index) => ({ ...phase, broken: broken && index === shown.length - 1 }));
+  const ended = attempt.kind === "success" ? null : attempt.kind === "client_aborted" ? "left" : "failed";
+  return shown.map((phase, index) => ({ ...phase, end: index === shown.length - 1 ? ended : null }));
 }

@@ -1,6 +1,18 @@
 /** Records as the gateway sends them, with what a test does not care about filled in. */
-import type { App, CatalogProvider, Connection, Model, RequestRow, SettingField } from "@/bindings";
-import type { Answers } from "./fake-host";
+import type {
+  Alias,
+  App,
+  CatalogProvider,
+  Connection,
+  Key,
+  Model,
+  RequestAttempt,
+  RequestDetail,
+  RequestRow,
+  RequestTrace,
+  SettingField,
+} from "@/bindings";
+import { type Answers, refuse } from "./fake-host";
 
 export const app: App = {
   name: "OmniRoute",
@@ -136,6 +148,47 @@ export function request(id: string, part: Partial<RequestRow> = {}): RequestRow 
   };
 }
 
+export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestAttempt {
+  return {
+    n,
+    provider: "anthropic",
+    model: "claude-sonnet-4-6",
+    connectionId: `c${n}`,
+    connectionName: `Account ${n}`,
+    startedAt: new Date().toISOString(),
+    queuedMs: 0,
+    connectMs: 120,
+    firstTokenMs: 410,
+    durationMs: 1_240,
+    status: 200,
+    kind: "success",
+    decision: "answer",
+    waitMs: 0,
+    message: null,
+    ...part,
+  };
+}
+
+export function detail(row: RequestRow, trace: Partial<RequestTrace> = {}): RequestDetail {
+  return { ...row, trace: { rule: 7, order: [], attempts: [attempt(1)], exclusions: [], changes: [], ...trace } };
+}
+
+export function key(id: string, part: Partial<Key> = {}): Key {
+  return {
+    id,
+    name: id,
+    tail: "k3Vw",
+    isActive: true,
+    scopes: [],
+    allowedModels: [],
+    allowedConnections: [],
+    expiresAt: null,
+    lastUsedAt: null,
+    createdAt: "2026-01-01T00:00:00.000Z",
+    ...part,
+  };
+}
+
 export const portField: SettingField = {
   path: "gateway.port",
   kind: "integer",
@@ -155,25 +208,28 @@ type World = {
   providers: CatalogProvider[];
   connections: Connection[];
   requests: RequestRow[];
-  keys: { name: string; tail: string }[];
+  details: RequestDetail[];
+  keys: Key[];
+  aliases: Alias[];
+  models: Model[];
+  fields: SettingField[];
 };
 
 /** A gateway with these records in it, which changes of the window really change. */
 export function world(part: Partial<World> = {}): Answers {
-  const state: World = { providers: [anthropic, ollama], connections: [], requests: [], keys: [], ...part };
+  const state: World = {
+    providers: [anthropic, ollama],
+    connections: [],
+    requests: [],
+    details: [],
+    keys: [],
+    aliases: [],
+    models: [],
+    fields: [portField],
+    ...part,
+  };
   const deleted = new Map<string, Connection>();
   const find = (id: string) => state.connections.find((candidate) => candidate.id === id) as Connection;
-  const keyRecord = (key: { name: string; tail: string }) => ({
-    id: key.tail,
-    isActive: true,
-    scopes: [],
-    allowedModels: [],
-    allowedConnections: [],
-    expiresAt: null,
-    lastUsedAt: null,
-    createdAt: "2026-01-01T00:00:00.000Z",
-    ...key,
-  });
   return {
     app_get: () => app,
     catalog_providers: () => ({ providers: state.providers }),
@@ -216,17 +272,55 @@ export function world(part: Partial<World> = {}): Answers {
       state.connections = connectionIds.map(find);
       return { connections: state.connections };
     },
-    keys_list: () => ({ keys: state.keys.map(keyRecord) }),
-    key_create: ({ name }) => {
-      const made = { name, tail: "Qm4c" };
+    keys_list: () => ({ keys: state.keys }),
+    key_create: (draft) => {
+      const made = key(`k${state.keys.length + 1}`, { ...draft, tail: "Qm4c" });
       state.keys = [...state.keys, made];
-      return { key: "sk-omni-a-key-shown-once-Qm4c", record: keyRecord(made) };
+      return { key: "sk-omni-a-key-shown-once-Qm4c", record: made };
     },
-    models_list: () => ({ models: [] }),
-    requests_list: ({ since, limit }) => ({
-      requests: state.requests.filter((r) => !since || r.timestamp >= since).slice(0, limit ?? undefined),
-      nextCursor: null,
-    }),
-    settings_fields: () => ({ fields: [portField] }),
+    key_update: ({ id, ...change }) => {
+      state.keys = state.keys.map((k) => (k.id === id ? ({ ...k, ...change } as Key) : k));
+      return { record: state.keys.find((k) => k.id === id) as Key };
+    },
+    key_rotate: ({ id }) => {
+      state.keys = state.keys.map((k) => (k.id === id ? { ...k, tail: "Zz9x" } : k));
+      return { key: "sk-omni-a-new-text-Zz9x", record: state.keys.find((k) => k.id === id) as Key };
+    },
+    key_delete: ({ id }) => {
+      state.keys = state.keys.filter((k) => k.id !== id);
+      return { ok: true };
+    },
+    aliases_list: () => ({ aliases: state.aliases }),
+    alias_create: (draft) => {
+      const made = { id: `a${state.aliases.length + 1}`, createdAt: "2026-01-01T00:00:00.000Z", ...draft };
+      state.aliases = [...state.aliases, made];
+      return { alias: made };
+    },
+    alias_delete: ({ id }) => {
+      state.aliases = state.aliases.filter((a) => a.id !== id);
+      return { ok: true };
+    },
+    models_list: () => ({ models: state.models }),
+    request_get: ({ id }) => state.details.find((d) => d.id === id) ?? refuse({ code: "not_found" }),
+    requests_delete: () => {
+      const deleted = state.requests.length;
+      state.requests = [];
+      return { deleted };
+    },
+    management_token_get: () => ({ token: "omt_a-token" }),
+    management_token_rotate: () => ({ token: "omt_another" }),
+    requests_list: ({ since, limit, cursor, outcome, provider, text }) => {
+      const from = Number(cursor ?? 0);
+      const to = from + (limit ?? 100);
+      const found = state.requests.filter(
+        (r) =>
+          (!since || r.timestamp >= since) &&
+          (!outcome || r.outcome === outcome) &&
+          (!provider || r.provider === provider) &&
+          (!text || r.requestedModel.includes(text)),
+      );
+      return { requests: found.slice(from, to), nextCursor: found.length > to ? String(to) : null };
+    },
+    settings_fields: () => ({ fields: state.fields }),
   };
 }

@@ -2,10 +2,10 @@ import { screen } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
 import { fakeHost } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
-import { model, world } from "@/test/world";
+import { key, model, world } from "@/test/world";
 
 const answers = () => ({
-  ...world({ keys: [{ name: "Local agents", tail: "k3Vw" }] }),
+  ...world({ keys: [key("k1", { name: "Local agents", tail: "k3Vw" })] }),
   models_list: () => ({ models: [model("anthropic", "claude-sonnet-4-6"), model("openai", "gpt-5.5")] }),
 });
 

@@ -13,7 +13,8 @@ const phaseColour: Record<PhaseName, string> = {
   waiting: "bg-cooling",
   streaming: "bg-ready",
 };
-const colourOf = (phase: Phase) => (phase.broken ? "bg-blocked" : phaseColour[phase.name]);
+const endColour = { failed: "bg-blocked", left: "bg-terminal" };
+const colourOf = ({ name, end }: Phase) => (end ? endColour[end] : phaseColour[name]);
 
 export function AttemptTimeline({ request }: { request: RequestDetail }) {
   const { attempts } = request.trace;

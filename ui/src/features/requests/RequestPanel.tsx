@@ -113,7 +113,8 @@ function summary(request: RequestDetail, messages: Messages, format: Format): st
   const words = messages.requests.story;
   const agent = request.agent ? agentName(request.agent) : messages.requests.unknownAgent;
   const { requestedModel: model, trace } = request;
-  const duration = format.duration(request.durationMs);
+  // A number and its unit stay on one line.
+  const duration = format.duration(request.durationMs).replaceAll(" ", "\u00a0");
   const connection = request.connectionName ?? request.provider ?? "–";
   switch (request.outcome) {
     case "success": {

@@ -2,7 +2,7 @@ import { screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { fakeHost } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
-import { connection, request, world } from "@/test/world";
+import { connection, key, request, world } from "@/test/world";
 
 const newcomer = { preferences: { onboarded: false } };
 
@@ -45,7 +45,10 @@ describe("the set-up", () => {
   });
 
   it("makes no second key", async () => {
-    const answers = world({ connections: [connection("c1")], keys: [{ name: "Local agents", tail: "k3Vw" }] });
+    const answers = world({
+      connections: [connection("c1")],
+      keys: [key("k1", { name: "Local agents", tail: "k3Vw" })],
+    });
     const host = fakeHost(answers);
     open("/setup?provider=anthropic&connection=c1", host);
     expect(await screen.findByText(/yours ends in k3Vw/)).toBeVisible();

@@ -1,0 +1,226 @@
+import { act, screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it, vi } from "vitest";
+import { fakeHost } from "@/test/fake-host";
+import { expectAccessible, open } from "@/test/render";
+import { attempt, connection, detail, request, world } from "@/test/world";
+
+const answered = request("r1", { agent: "codex_cli_rs", requestedModel: "fast", provider: "anthropic" });
+const limited = request("r2", {
+  outcome: "failure",
+  status: 429,
+  attempts: 2,
+  provider: "ollama",
+  requestedModel: "ollama/qwen3",
+  errorCode: "rate_limit_exceeded",
+  errorSummary: "slow down",
+  tokensInput: null,
+  tokensOutput: null,
+  ttftMs: null,
+});
+
+const many = (n: number) => Array.from({ length: n }, (_, i) => request(`r${i}`, { requestedModel: `model-${i}` }));
+
+describe("the request log", () => {
+  it("says who asked for what, who answered and how it went", async () => {
+    open("/requests", fakeHost(world({ requests: [answered, limited] })));
+    const grid = await screen.findByRole("grid", { name: "Requests" });
+    const [, first, second] = within(grid).getAllByRole("row");
+    expect(first).toHaveTextContent(/Codex.*fast → anthropic\/claude-sonnet-4-6.*Work.*Answered.*200.*410 ms.*1\.2 s/);
+    expect(second).toHaveTextContent(/Claude Code.*ollama\/qwen3.*Work ×2.*Failed.*429/);
+  });
+
+  it("speaks Italian as well", async () => {
+    open("/requests", fakeHost(world({ requests: [answered, limited] })), { preferences: { language: "it" } });
+    const grid = await screen.findByRole("grid", { name: "Richieste" });
+    expect(within(grid).getByText("Riuscita")).toBeVisible();
+    expect(within(grid).getByText("Fallita")).toBeVisible();
+  });
+
+  it("keeps its filters in the address, and reads them from there", async () => {
+    const host = fakeHost(world({ requests: [answered, limited], connections: [connection("c1")] }));
+    const { user, router } = open("/requests?outcome=failure", host);
+    expect(await screen.findByText("ollama/qwen3")).toBeVisible();
+    expect(screen.queryByText("fast")).not.toBeInTheDocument();
+    await user.selectOptions(screen.getByLabelText("Outcome"), "Any outcome");
+    await user.keyboard("/");
+    expect(screen.getByRole("searchbox", { name: "Filter requests" })).toHaveFocus();
+    await user.keyboard("qwen");
+    await waitFor(() => expect(router.state.location.search).toEqual({ text: "qwen" }));
+    await waitFor(() => expect(host.calls("requests_list")).toContainEqual({ text: "qwen", limit: 100 }));
+  });
+
+  it("says so when nothing fits the filters, and takes them away", async () => {
+    const { user } = open("/requests?text=zzz", fakeHost(world({ requests: [answered] })));
+    await user.click(await screen.findByRole("link", { name: "Clear filters" }));
+    expect(await screen.findByText("Codex")).toBeVisible();
+  });
+
+  it("shows a request the moment it arrives", async () => {
+    const requests = [answered];
+    const host = fakeHost(world({ requests }));
+    open("/requests", host);
+    await screen.findByText("Codex");
+    requests.unshift(request("r3", { agent: "aider" }));
+    act(() => host.announce("requests"));
+    expect(await screen.findByText("aider")).toBeVisible();
+    expect(screen.getByText("Codex")).toBeVisible();
+  });
+
+  it("keeps what is read in its place and counts what arrives above", async () => {
+    const requests = many(12);
+    const host = fakeHost(world({ requests }));
+    open("/requests", host);
+    await screen.findByText("model-0");
+    const view = document.querySelector("[data-scroll]") as HTMLElement;
+    view.scrollTop = 200;
+    requests.unshift(request("new", { requestedModel: "model-new" }));
+    act(() => host.announce("requests"));
+    expect(await screen.findByRole("button", { name: "1 new request" })).toBeVisible();
+    expect(view.scrollTop).toBe(240);
+  });
+
+  it("reads older pages on request and keeps them when new rows come", async () => {
+    const requests = many(150);
+    const host = fakeHost(world({ requests }));
+    const { user } = open("/requests", host);
+    await user.click(await screen.findByRole("button", { name: "Show older requests" }));
+    await waitFor(() => expect(screen.getByRole("grid")).toHaveAttribute("aria-rowcount", "151"));
+    expect(screen.queryByRole("button", { name: "Show older requests" })).not.toBeInTheDocument();
+    requests.unshift(request("new"));
+    act(() => host.announce("requests"));
+    await waitFor(() => expect(screen.getByRole("grid")).toHaveAttribute("aria-rowcount", "152"));
+  });
+
+  it("tells a newcomer what will be here", async () => {
+    open("/requests", fakeHost(world()));
+    expect(await screen.findByRole("heading", { name: "No request has come in yet" })).toBeVisible();
+    expect(screen.getByRole("link", { name: "Connect an agent" })).toBeVisible();
+  });
+
+  it("deletes the log only after asking", async () => {
+    const host = fakeHost(world({ requests: [answered] }));
+    const { user } = open("/requests", host);
+    await user.click(await screen.findByRole("button", { name: "Delete log" }));
+    const dialog = await screen.findByRole("dialog", { name: "Delete the whole request log?" });
+    expect(host.calls("requests_delete")).toEqual([]);
+    await user.click(within(dialog).getByRole("button", { name: "Delete log" }));
+    expect(await screen.findByRole("heading", { name: "No request has come in yet" })).toBeVisible();
+    expect(host.calls("requests_delete")).toEqual([{ all: true }]);
+  });
+
+  it("is accessible", async () => {
+    const { container } = open("/requests", fakeHost(world({ requests: [answered, limited] })));
+    await screen.findByRole("grid");
+    await expectAccessible(container);
+  });
+});
+
+describe("the story of a request", () => {
+  const story = detail(limited, {
+    attempts: [
+      attempt(1, {
+        status: 429,
+        kind: "rate_limit",
+        decision: "next_connection",
+        message: "slow down",
+        firstTokenMs: null,
+      }),
+      attempt(2, {
+        status: null,
+        kind: "unreachable",
+        decision: "next_connection",
+        connectMs: null,
+        firstTokenMs: null,
+      }),
+    ],
+    exclusions: [
+      {
+        provider: "anthropic",
+        model: "claude-sonnet-4-6",
+        connectionId: "c3",
+        connectionName: "Old account",
+        mechanism: "switched_off",
+        reason: "switched_off",
+        until: null,
+      },
+    ],
+    changes: ["BACKGROUND_DEGRADE"],
+  });
+
+  it("opens beside the list, at an address of its own, with the filters kept", async () => {
+    const host = fakeHost(world({ requests: [answered, limited], details: [story] }));
+    const { user, path, router } = open("/requests?outcome=failure", host);
+    await user.click(await screen.findByText("ollama/qwen3"));
+    expect(await screen.findByRole("complementary")).toBeVisible();
+    expect(path()).toBe("/requests/r2");
+    expect(router.state.location.search).toEqual({ outcome: "failure" });
+    await user.keyboard("{Escape}");
+    await waitFor(() => expect(path()).toBe("/requests"));
+    expect(router.state.location.search).toEqual({ outcome: "failure" });
+  });
+
+  it("tells in one sentence what happened, then each attempt and each omission", async () => {
+    open("/requests/r2", fakeHost(world({ requests: [limited], details: [story] })));
+    const panel = await screen.findByRole("complementary");
+    expect(
+      within(panel).getByRole("heading", { name: "Claude Code asked for ollama/qwen3. Both attempts failed." }),
+    ).toBeVisible();
+    const [first, second] = within(
+      within(panel).getByRole("heading", { name: "Attempts" }).parentElement as HTMLElement,
+    )
+      .getAllByRole("listitem")
+      .filter((item) => item.querySelector("a"));
+    expect(first).toHaveTextContent(
+      /Account 1.*Failed.*429.*connecting 1\.2 s.*The account's rate limit is reached: slow down.*Went on to the next/,
+    );
+    expect(second).toHaveTextContent(/Account 2.*No answer.*could not be reached.*No other connection was left to try/);
+    const omitted = within(panel).getByRole("region", { name: "Why it is left out: Old account" });
+    expect(omitted).toHaveTextContent(/Switched off.*Somebody switched this connection off.*Until someone acts/);
+    expect(within(omitted).getByRole("link", { name: "Open connection" })).toHaveAttribute(
+      "href",
+      "/providers/anthropic/connections/c3",
+    );
+    expect(panel).toHaveTextContent("“background” was removed");
+    expect(panel).toHaveTextContent("the provider in front of the slash");
+  });
+
+  it("tells it in Italian", async () => {
+    open("/requests/r2", fakeHost(world({ requests: [limited], details: [story] })), {
+      preferences: { language: "it" },
+    });
+    expect(
+      await screen.findByRole("heading", {
+        name: "Claude Code ha chiesto ollama/qwen3. Entrambi i tentativi sono falliti.",
+      }),
+    ).toBeVisible();
+    expect(screen.getByText("Il limite di frequenza è raggiunto")).toBeVisible();
+  });
+
+  it("counts what was used, cache and reasoning included", async () => {
+    const used = request("r1", { tokensCacheRead: 900, tokensReasoning: 30, cost: 0.0042 });
+    open("/requests/r1", fakeHost(world({ requests: [used], details: [detail(used)] })));
+    const panel = await screen.findByRole("complementary");
+    expect(panel).toHaveTextContent(/1,200 tokens · 900 read from cache.*80 tokens · 30 reasoning.*0\.0042/);
+  });
+
+  it("is copied as curl, with a placeholder for the key", async () => {
+    const { user } = open("/requests/r1", fakeHost(world({ requests: [answered], details: [detail(answered)] })));
+    const write = vi.spyOn(navigator.clipboard, "writeText");
+    await user.click(await screen.findByRole("button", { name: "Copy as curl" }));
+    const [text] = write.mock.calls[0] ?? [];
+    expect(text).toContain("curl http://127.0.0.1:20128/v1/messages");
+    expect(text).toContain("Bearer YOUR_KEY");
+    expect(text).toContain('"model":"fast"');
+  });
+
+  it("says so when it is no longer in the log", async () => {
+    open("/requests/gone", fakeHost(world({ requests: [answered] })));
+    expect(await screen.findByText("This request is no longer in the log")).toBeVisible();
+  });
+
+  it("is accessible", async () => {
+    const { container } = open("/requests/r2", fakeHost(world({ requests: [limited], details: [story] })));
+    await screen.findByRole("heading", { name: "Attempts" });
+    await expectAccessible(container);
+  });
+});
