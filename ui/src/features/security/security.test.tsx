@@ -1,11 +1,11 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import type { JsonValue, SettingField } from "@/bindings";
+import type { Value as JsonValue, SettingField } from "@/bindings";
 import { fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
 import { portField, world } from "@/test/world";
 
-function field(path: string, kind: string, value: JsonValue): SettingField {
+function field(path: string, kind: string, value: Value as JsonValue): SettingField {
   return { ...portField, path, kind, min: null, max: null, default: value, value };
 }
 
