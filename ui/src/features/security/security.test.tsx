@@ -5,7 +5,7 @@ import { fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
 import { portField, world } from "@/test/world";
 
-function field(path: string, kind: string, value: Value as JsonValue): SettingField {
+function field(path: string, kind: string, value: JsonValue): SettingField {
   return { ...portField, path, kind, min: null, max: null, default: value, value };
 }
 
