@@ -57,13 +57,13 @@ impl GatewayTask {
                 announcing: None,
             }),
         };
-        task.try_start(app, None);
+        async_runtime::block_on(task.try_start(app, None));
         task
     }
 
     /// Starts on another port, which is kept from then on.
-    pub(super) fn start_on(&self, app: &AppHandle, port: u16) -> State {
-        self.try_start(app, Some(port));
+    pub(super) async fn start_on(&self, app: &AppHandle, port: u16) -> State {
+        self.try_start(app, Some(port)).await;
         self.state()
     }
 
@@ -94,15 +94,22 @@ impl GatewayTask {
         }
     }
 
-    fn try_start(&self, app: &AppHandle, port: Option<u16>) {
+    async fn try_start(&self, app: &AppHandle, port: Option<u16>) {
         if self.lock().running.is_some() {
             return;
         }
-        let started = async_runtime::block_on(async {
-            let mut config = configuration(None);
-            config.port = port;
-            start(config, port).await
-        });
+        let mut config = configuration(None);
+        config.port = port;
+        let started = start(config, port).await;
+        let state = self.settle(app, started);
+        tray::update(app, &state);
+        if let Err(error) = app.emit(STATE_EVENT, &state) {
+            tracing::debug!(%error, "the window could not be told");
+        }
+    }
+
+    /// Keeps what a start came to.
+    fn settle(&self, app: &AppHandle, started: Result<Running, StartError>) -> State {
         let mut inner = self.lock();
         match started {
             Ok(running) => {
@@ -115,12 +122,7 @@ impl GatewayTask {
             }
             Err(error) => inner.state = State::Failed { message: with_causes(&error) },
         }
-        let state = inner.state.clone();
-        drop(inner);
-        tray::update(app, &state);
-        if let Err(error) = app.emit(STATE_EVENT, &state) {
-            tracing::debug!(%error, "the window could not be told");
-        }
+        inner.state.clone()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {

@@ -2,7 +2,7 @@
 //! start at login, opening folders and links.
 
 use control::ControlError;
-use tauri::{AppHandle, State};
+use tauri::{AppHandle, Manager, State};
 use tauri_plugin_autostart::ManagerExt;
 use tauri_plugin_opener::OpenerExt;
 
@@ -17,10 +17,10 @@ pub fn window_gateway_state(task: State<'_, GatewayTask>) -> GatewayState {
 }
 
 /// Starts the gateway on another port, when its own is taken, and keeps that port.
-#[tauri::command(async)]
+#[tauri::command]
 #[specta::specta]
-pub fn window_gateway_start_on(app: AppHandle, task: State<'_, GatewayTask>, port: u16) -> GatewayState {
-    task.start_on(&app, port)
+pub async fn window_gateway_start_on(app: AppHandle, port: u16) -> GatewayState {
+    app.state::<GatewayTask>().start_on(&app, port).await
 }
 
 /// A place of the window starts or stops looking at the live figures.
