@@ -1,7 +1,7 @@
 /** Everything by name, from anywhere: Ctrl-K or ⌘-K. Each group is a component that lists its own commands. */
 import { Command } from "cmdk";
 import { Dialog } from "radix-ui";
-import { useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import { useMessages } from "@/i18n";
 import { ActionsGroup } from "./palette/ActionsGroup";
 import { AppearanceGroup } from "./palette/AppearanceGroup";
@@ -36,15 +36,20 @@ export function CommandPalette({ open, onOpenChange }: PaletteProps) {
 function Commands({ run }: { run(act: () => void): void }) {
   const messages = useMessages();
   const [search, setSearch] = useState("");
+  const list = useRef<HTMLDivElement>(null);
+  const [chosen, setChosen] = useFirstMatch(list, search);
   return (
-    <Command label={messages.palette.title} loop>
+    <Command label={messages.palette.title} loop value={chosen} onValueChange={setChosen}>
       <Command.Input
         value={search}
         onValueChange={setSearch}
         placeholder={messages.palette.placeholder}
         className="h-12 w-full border-b bg-transparent px-4 text-md outline-none"
       />
-      <Command.List className="max-h-[360px] scroll-py-2 overflow-y-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-ink-faint [&_[cmdk-group-heading]]:text-xs">
+      <Command.List
+        ref={list}
+        className="max-h-[360px] scroll-py-2 overflow-y-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-ink-faint [&_[cmdk-group-heading]]:text-xs"
+      >
         <Command.Empty className="px-2 py-6 text-center text-ink-faint">{messages.palette.empty}</Command.Empty>
         <GoToGroup run={run} />
         <ActionsGroup run={run} />
@@ -55,4 +60,18 @@ function Commands({ run }: { run(act: () => void): void }) {
       </Command.List>
     </Command>
   );
+}
+
+/**
+ * What ⏎ would do: the first match of what is typed, until the arrow keys choose another. Left to itself the list keeps
+ * pointing at an entry that the typing took away.
+ */
+function useFirstMatch(list: RefObject<HTMLElement | null>, search: string): [string, (value: string) => void] {
+  const [chosen, setChosen] = useState("");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new search is what changes the first match
+  useEffect(() => {
+    setChosen(list.current?.querySelector("[cmdk-item]")?.getAttribute("data-value") ?? "");
+    list.current?.scrollTo?.({ top: 0 });
+  }, [list, search]);
+  return [chosen, setChosen];
 }

@@ -32,6 +32,7 @@ describe("the model served", () => {
   it.each([
     ["anthropic/claude-sonnet-4-6", null],
     ["fast", "anthropic/claude-sonnet-4-6"],
+    ["claude-sonnet-4-6", "anthropic"],
   ])("behind %s is %s", (requestedModel, served) =>
     expect(servedOtherwise(request("r", { requestedModel }))).toBe(served),
   );

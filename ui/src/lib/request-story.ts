@@ -13,10 +13,11 @@ export function servedModel({ provider, model }: Pick<RequestRow, "provider" | "
   return provider && model ? `${provider}/${model}` : null;
 }
 
-/** The model served, when the name asked for does not say it already. */
+/** What the name asked for does not say about who served it: the whole, the provider alone, or nothing. */
 export function servedOtherwise(request: RequestRow): string | null {
   const served = servedModel(request);
-  return served !== null && served !== request.requestedModel ? served : null;
+  if (served === null || served === request.requestedModel) return null;
+  return request.model === request.requestedModel ? request.provider : served;
 }
 
 export type PhaseName = "queued" | "connecting" | "waiting" | "streaming";

@@ -119,7 +119,10 @@ function AllowedConnections({ fields, set, error }: PartProps) {
   const toggle = (connection: string, on: boolean) =>
     set({ connections: on ? [...(chosen ?? []), connection] : (chosen ?? []).filter((other) => other !== connection) });
   return (
-    <fieldset aria-describedby={error || needsConnections(fields) ? id : undefined} className="flex flex-col gap-2">
+    <fieldset
+      aria-describedby={error || needsConnections(fields) ? id : undefined}
+      className="flex min-w-0 flex-col gap-2"
+    >
       <legend className="mb-1 font-medium">{words.allowedConnections}</legend>
       <Segmented
         label={words.allowedConnections}
@@ -198,7 +201,7 @@ function Scopes({ fields, set }: PartProps) {
   const toggle = (scope: Scope, on: boolean) =>
     set({ scopes: on ? [...fields.scopes, scope] : fields.scopes.filter((other) => other !== scope) });
   return (
-    <fieldset className="flex flex-col gap-2">
+    <fieldset className="flex min-w-0 flex-col gap-2">
       <legend className="font-medium">{words.scopes}</legend>
       <p className="text-ink-faint text-xs">{words.scopesHelp}</p>
       {scopes.map((scope) => (

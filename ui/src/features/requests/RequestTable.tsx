@@ -4,7 +4,7 @@ import { type Column, DataTable } from "@/components/DataTable";
 import { OutcomeBadge } from "@/components/OutcomeBadge";
 import { useFormat, useMessages } from "@/i18n";
 import { agentName } from "@/lib/agent-name";
-import { servedOtherwise } from "@/lib/request-story";
+import { servedModel, servedOtherwise } from "@/lib/request-story";
 import { useNow } from "@/lib/use-now";
 
 type RequestTableProps = {
@@ -122,7 +122,7 @@ function ModelCell({ row }: { row: RequestRow }) {
     );
   }
   return (
-    <span className="font-mono" title={words.servedAs(row.requestedModel, served)}>
+    <span className="font-mono" title={words.servedAs(row.requestedModel, servedModel(row) ?? served)}>
       {row.requestedModel} <span className="text-ink-faint">→ {served}</span>
     </span>
   );

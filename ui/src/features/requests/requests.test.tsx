@@ -41,10 +41,11 @@ describe("the request log", () => {
     const { user, router } = open("/requests?outcome=failure", host);
     expect(await screen.findByText("ollama/qwen3")).toBeVisible();
     expect(screen.queryByText("fast")).not.toBeInTheDocument();
-    await user.selectOptions(screen.getByLabelText("Outcome"), "Any outcome");
     await user.keyboard("/");
     expect(screen.getByRole("searchbox", { name: "Filter requests" })).toHaveFocus();
     await user.keyboard("qwen");
+    await waitFor(() => expect(router.state.location.search).toEqual({ outcome: "failure", text: "qwen" }));
+    await user.selectOptions(screen.getByLabelText("Outcome"), "Any outcome");
     await waitFor(() => expect(router.state.location.search).toEqual({ text: "qwen" }));
     await waitFor(() => expect(host.calls("requests_list")).toContainEqual({ text: "qwen", limit: 100 }));
   });
@@ -161,7 +162,8 @@ describe("the story of a request", () => {
 
   it("tells in one sentence what happened, then each attempt and each omission", async () => {
     open("/requests/r2", fakeHost(world({ requests: [limited], details: [story] })));
-    const panel = await screen.findByRole("complementary");
+    await screen.findByRole("heading", { name: "Attempts" });
+    const panel = screen.getByRole("complementary");
     expect(
       within(panel).getByRole("heading", { name: "Claude Code asked for ollama/qwen3. Both attempts failed." }),
     ).toBeVisible();
@@ -199,7 +201,8 @@ describe("the story of a request", () => {
   it("counts what was used, cache and reasoning included", async () => {
     const used = request("r1", { tokensCacheRead: 900, tokensReasoning: 30, cost: 0.0042 });
     open("/requests/r1", fakeHost(world({ requests: [used], details: [detail(used)] })));
-    const panel = await screen.findByRole("complementary");
+    await screen.findByRole("heading", { name: "Usage" });
+    const panel = screen.getByRole("complementary");
     expect(panel).toHaveTextContent(/1,200 tokens · 900 read from cache.*80 tokens · 30 reasoning.*0\.0042/);
   });
 

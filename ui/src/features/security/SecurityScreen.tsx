@@ -91,7 +91,7 @@ function Token() {
   return (
     <Section title={words.token} help={words.tokenHelp}>
       <FieldRow
-        label={<span className="font-mono font-normal">{words.tokenHidden}</span>}
+        label={revealed ? words.token : <span className="font-mono font-normal">{words.tokenHidden}</span>}
         help={
           app.data && (
             <>
