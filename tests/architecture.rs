@@ -1,5 +1,7 @@
 //! The rules of the house that a test can check: who may import whom, and where certain words may stand.
 
+#![expect(clippy::expect_used, reason = "the helpers of a test fail by panicking")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

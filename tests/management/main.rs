@@ -1,5 +1,7 @@
 //! The management API over the wire: its rules, its records, its settings, its events (gateway specification, 6.1).
 
+#![expect(clippy::expect_used, reason = "only ever part of tests: what fails here fails a test")]
+
 mod connections;
 mod events;
 mod keys;

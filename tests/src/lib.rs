@@ -5,6 +5,8 @@
 //! `agent.post(…)`. It asserts through the public surface only: replies, operations, the journal of the fake upstream.
 //! [`World::check_invariants`] holds after every scenario.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
+
 mod agent;
 mod ask;
 mod invariants;
