@@ -93,7 +93,7 @@ export const emptyScreens = /** @type {const} */ ([
 ]);
 
 /**
- * Goes to a screen and waits until it is there in full: a heading, nothing loading, nothing moving.
+ * Goes to a screen and waits until it is there in full.
  *
  * @param {Page} page
  * @param {Screen} screen
@@ -101,6 +101,15 @@ export const emptyScreens = /** @type {const} */ ([
 export async function visit(page, { path }) {
   await page.goto(path);
   await page.locator("main").getByRole("heading").first().waitFor();
+  await settle(page);
+}
+
+/**
+ * Waits until nothing loads and nothing moves.
+ *
+ * @param {Page} page
+ */
+export async function settle(page) {
   await page.waitForFunction(
     () =>
       document.querySelector("main .animate-skeleton") === null &&

@@ -14,7 +14,7 @@ import { Upstream } from "../support/upstream.mjs";
 /**
  * @typedef {import("playwright-core").Page} Page
  * @typedef {import("playwright-core").BrowserContextOptions} BrowserContextOptions
- * @typedef {{ theme?: "light" | "dark", language?: "en" | "it", onboarded?: boolean }} Preferences
+ * @typedef {{ theme?: "system" | "light" | "dark", language?: "en" | "it", onboarded?: boolean }} Preferences
  * @typedef {{ page: Page, gateway: Gateway, upstream: Upstream, folder: string }} World
  */
 
