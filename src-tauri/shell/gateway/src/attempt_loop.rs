@@ -9,6 +9,7 @@ use resilience::failure::Next;
 use routing::Resolved;
 
 use crate::admit;
+use crate::attempt::Attempt;
 use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
@@ -17,7 +18,7 @@ use crate::plan::{Step, excluded_record};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay};
 use crate::response_headers;
-use crate::send::{Refusal, Served, send};
+use crate::send::{Committed, Refusal, Served, send};
 
 /// Tries the steps in order until one answers.
 pub(crate) async fn run(
@@ -28,7 +29,8 @@ pub(crate) async fn run(
     mut recorder: Recorder,
 ) -> Response {
     let mut last = None;
-    for step in steps {
+    let mut steps = steps.into_iter().peekable();
+    while let Some(step) = steps.next() {
         let attempt = match admit::admit(gateway, &step.candidate, &step.entry) {
             Ok(attempt) => attempt,
             Err(exclusion) => {
@@ -38,57 +40,72 @@ pub(crate) async fn run(
             }
         };
         recorder.begin(&step.candidate, &step.entry.connection.name, request.dialect());
-        match send(gateway, request, &step, &mut recorder).await {
-            Ok(served) => {
-                let mut response = match served {
-                    Served::Whole(response) => {
-                        attempt.settle(&Outcome::Success(Success { usage: *recorder.usage() }));
-                        whole(response, recorder, request, &step, gateway)
-                    }
-                    Served::Stream(committed) => {
-                        let clock = std::sync::Arc::clone(gateway.clock());
-                        let destination = Destination {
-                            dialect: request.dialect(),
-                            array: committed.array,
-                            request: request.id.clone(),
-                            status: committed.status.as_u16(),
-                            now: Box::new(move || clock.now()),
-                        };
-                        let mut headers = committed.headers;
-                        response_headers::for_stream(&mut headers);
-                        response_headers::served(&mut headers, gateway, request, &step, &recorder);
-                        let mut relay = Relay::new(committed.stream, committed.held, recorder, attempt, destination);
-                        if let Some(error) = committed.stated {
-                            relay.fail_after_held(error);
-                        }
-                        let mut response = Response::new(relay.into_body());
-                        *response.status_mut() = committed.status;
-                        *response.headers_mut() = headers;
-                        response
-                    }
-                };
-                response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
-                return response;
-            }
-            Err(failed) => {
-                attempt.settle(&failed.diagnosis.outcome);
-                let decision = match failed.diagnosis.next {
-                    Next::NextConnection => "next_connection",
-                    Next::Stop => "stop",
-                };
-                recorder.end_attempt(failed.kind, decision, Some(&failed.message));
-                if let Outcome::Failure(failure) = failed.diagnosis.outcome {
-                    recorder.journey.failed(step.candidate.connection.clone(), failure);
-                }
-                let stop = failed.diagnosis.next == Next::Stop;
-                last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message });
-                if stop {
-                    break;
-                }
-            }
+        let failed = match send(gateway, request, &step, &mut recorder).await {
+            Ok(served) => return answer(gateway, request, &step, served, attempt, recorder),
+            Err(failed) => failed,
+        };
+        attempt.settle(&failed.diagnosis.outcome);
+        let goes_on = failed.diagnosis.next == Next::NextConnection && steps.peek().is_some();
+        let decision = if goes_on { "next_connection" } else { "stop" };
+        recorder.end_attempt(failed.kind, decision, Some(&failed.message));
+        if let Outcome::Failure(failure) = failed.diagnosis.outcome {
+            recorder.journey.failed(step.candidate.connection.clone(), failure);
+        }
+        last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message });
+        if !goes_on {
+            break;
         }
     }
     conclude(gateway, request, resolved, last, recorder)
+}
+
+/// Commits to what an attempt brought.
+fn answer(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    served: Served,
+    attempt: Attempt,
+    mut recorder: Recorder,
+) -> Response {
+    let mut response = match served {
+        Served::Whole(response) => {
+            attempt.settle(&Outcome::Success(Success { usage: *recorder.usage() }));
+            whole(response, recorder, request, step, gateway)
+        }
+        Served::Stream(committed) => streamed(*committed, recorder, request, step, gateway, attempt),
+    };
+    response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
+    response
+}
+
+fn streamed(
+    committed: Committed,
+    recorder: Recorder,
+    request: &ClientRequest,
+    step: &Step,
+    gateway: &Gateway,
+    attempt: Attempt,
+) -> Response {
+    let clock = std::sync::Arc::clone(gateway.clock());
+    let destination = Destination {
+        dialect: request.dialect(),
+        array: committed.array,
+        request: request.id.clone(),
+        status: committed.status.as_u16(),
+        now: Box::new(move || clock.now()),
+    };
+    let mut headers = committed.headers;
+    response_headers::for_stream(&mut headers);
+    response_headers::served(&mut headers, gateway, request, step, &recorder);
+    let mut relay = Relay::new(committed.stream, committed.held, recorder, attempt, destination);
+    if let Some(error) = committed.stated {
+        relay.fail_after_held(error);
+    }
+    let mut response = Response::new(relay.into_body());
+    *response.status_mut() = committed.status;
+    *response.headers_mut() = headers;
+    response
 }
 
 /// What the last attempt said.
