@@ -1,6 +1,9 @@
 import "@testing-library/jest-dom/vitest";
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
+
+// A busy machine draws a screen late; that is not what these tests are about.
+configure({ asyncUtilTimeout: 5_000 });
 
 afterEach(() => {
   cleanup();

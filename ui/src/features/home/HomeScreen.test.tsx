@@ -29,7 +29,7 @@ describe("Home", () => {
 
     requests.unshift(request("r2", { agent: "codex", outcome: "failure", status: 502 }));
     host.announce("requests");
-    await within(list).findByText("codex");
+    await within(list).findByText("Codex");
     expect(within(list).getByText("Failed · 502")).toBeVisible();
   });
 
