@@ -3,6 +3,7 @@ import { Checks } from "../support/checks.mjs";
 import { accessibility } from "./accessibility.mjs";
 import { firstRun } from "./first-run.mjs";
 import { providers } from "./providers.mjs";
+import { requests } from "./requests.mjs";
 import { settings } from "./settings.mjs";
 import { Stage } from "./stage.mjs";
 
@@ -12,6 +13,7 @@ const stage = await Stage.open(process.env.OMNIROUTE_BINARIES ?? "");
 try {
   await firstRun(checks, stage);
   await providers(checks, stage);
+  await requests(checks, stage);
   await settings(checks, stage);
   await accessibility(checks, stage);
 } finally {

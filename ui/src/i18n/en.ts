@@ -198,6 +198,22 @@ export const en = {
         title: "This address is not allowed",
         help: "Plain http is for this computer only. For a server in your own network, allow private addresses below.",
       },
+      no_credit: {
+        title: "The account has no credit",
+        help: "The key is right. Top up the account at the provider, or use another one.",
+      },
+      invalid_request: {
+        title: "The provider refused the test request",
+        help: "It can be reached and reads the request. Try another model.",
+      },
+      invalid_configuration: {
+        title: "The connection is not complete",
+        help: "Something it needs is missing or cannot be read; it is named below.",
+      },
+      proxy: {
+        title: "The proxy does not let it through",
+        help: "Check the proxy's address and sign-in, or go without one.",
+      },
       other: { title: "The test failed", help: "The provider's own words are below." },
     },
   },

@@ -202,6 +202,22 @@ export const it: Messages = {
         title: "Questo indirizzo non è permesso",
         help: "L'http in chiaro vale solo per questo computer. Per un server della tua rete, permetti qui sotto gli indirizzi privati.",
       },
+      no_credit: {
+        title: "Il conto non ha credito",
+        help: "La chiave è giusta. Ricarica il conto presso il provider, o usane un altro.",
+      },
+      invalid_request: {
+        title: "Il provider ha rifiutato la richiesta di prova",
+        help: "Si raggiunge e legge la richiesta. Prova un altro modello.",
+      },
+      invalid_configuration: {
+        title: "La connessione non è completa",
+        help: "Manca o non si legge qualcosa che le serve: è indicato qui sotto.",
+      },
+      proxy: {
+        title: "Il proxy non lascia passare",
+        help: "Controlla indirizzo e accesso del proxy, o fanne a meno.",
+      },
       other: { title: "La prova è fallita", help: "Qui sotto, le parole del provider." },
     },
   },

@@ -34,7 +34,7 @@ export function RequestsScreen() {
 
   return (
     <>
-      <Screen title={words.title} actions={!(isEmpty && !filtered) && <DeleteLog />}>
+      <Screen title={words.title} actions={log && (filtered || !isEmpty) && <DeleteLog />}>
         {(filtered || !isEmpty) && !error && <Filters search={search} />}
         {error && <ErrorState error={error} onRetry={retry} />}
         {!error && isPending && <SkeletonRows rows={12} />}

@@ -9,7 +9,7 @@ import { notify, useReportError } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { SettingFields } from "@/components/SettingFields";
 import { StateSign, stateText } from "@/components/StateSign";
-import { ErrorLine, Skeleton } from "@/components/States";
+import { ErrorLine, ErrorState, Skeleton } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -18,6 +18,14 @@ import type { State } from "@/lib/connection-state";
 
 export function SecurityScreen() {
   const words = useMessages().security;
+  const settings = useRead("settings_fields", null);
+  if (settings.error) {
+    return (
+      <Screen title={words.title}>
+        <ErrorState error={settings.error} onRetry={() => void settings.refetch()} />
+      </Screen>
+    );
+  }
   return (
     <Screen title={words.title}>
       <div className="max-w-[760px]">

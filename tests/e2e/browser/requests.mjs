@@ -1,0 +1,97 @@
+/** What agents see and leave behind: their keys, the names they ask for, and the log of their requests. */
+import assert from "node:assert/strict";
+import { askAsClaudeCode, askAsOpenAiTool } from "../support/agent.mjs";
+import { PROVIDER_KEY } from "../support/upstream.mjs";
+import { eventually } from "../support/wait.mjs";
+
+/** @typedef {import("./stage.mjs").World} World */
+
+const settled = { onboarded: true };
+
+/**
+ * @param {import("../support/checks.mjs").Checks} checks
+ * @param {import("./stage.mjs").Stage} stage
+ */
+export async function requests(checks, stage) {
+  await checks.check("requests appear in the log as they end, can be found, and tell their story", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page } = world;
+      const ask = await agentOf(world);
+      const rows = page.getByRole("grid", { name: "Requests" }).getByRole("row");
+      await page.goto("/requests");
+      await page.getByText("No request has come in yet").waitFor();
+
+      await askAsOpenAiTool({ ...ask, model: "openai/m1" });
+      await rows.filter({ hasText: "openai/m1" }).getByText("Answered").waitFor();
+      await assert.rejects(askAsOpenAiTool({ ...ask, model: "openai/m-500" }));
+      await rows.filter({ hasText: "openai/m-500" }).getByText("Failed").waitFor();
+
+      await page.getByLabel("Outcome").selectOption("Failed");
+      await rows.filter({ hasText: "openai/m1" }).waitFor({ state: "detached" });
+      await rows.filter({ hasText: "openai/m-500" }).click();
+      await page.getByRole("complementary").getByText("The one attempt failed.").waitFor();
+      await page.getByRole("complementary").getByText("the model crashed").first().waitFor();
+      // The story has an address of its own.
+      await page.reload();
+      await page.getByRole("complementary").getByText("The one attempt failed.").waitFor();
+      await page.keyboard.press("Escape");
+      await page.waitForURL((url) => url.pathname === "/requests" && url.search === "?outcome=failure");
+    }),
+  );
+
+  await checks.check("a key is shown once, lets its agent in, and keeps it out when switched off", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      await agentOf(world);
+      await page.goto("/settings/keys/add");
+      await page.getByLabel("Name").fill("Laptop");
+      await page.getByRole("button", { name: "Make key" }).click();
+      await page.getByText("it is shown only this once").waitFor();
+      const key = await page.getByRole("dialog").locator("code").textContent();
+      assert.ok(key?.startsWith("sk-"), "its text is there");
+      await page.getByRole("button", { name: "I have it" }).click();
+      const row = page.getByRole("row").filter({ hasText: "Laptop" });
+      await row.getByText("Active").waitFor();
+      assert.ok(!(await page.content()).includes(key ?? ""), "it is nowhere to be read again");
+
+      const ask = { url: gateway.url, key: key ?? "", model: "openai/m1" };
+      assert.equal(await askAsOpenAiTool(ask), "Hello from the fake upstream");
+      await row.getByRole("switch", { name: "Let Laptop in" }).click();
+      await row.getByText("Switched off").waitFor();
+      await assert.rejects(askAsOpenAiTool(ask), /^Error: 401 /);
+    }),
+  );
+
+  await checks.check("a name of one's own leads to the model it stands for", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      const ask = await agentOf(world);
+      await gateway.connect("anthropic", "Private", {
+        apiKey: PROVIDER_KEY,
+        baseUrl: world.upstream.baseUrl("anthropic"),
+      });
+      await page.goto("/settings/names/add");
+      await page.getByRole("textbox", { name: "Name" }).fill("best");
+      await page.getByRole("combobox").click();
+      await page.keyboard.type("anthropic/m1");
+      await page
+        .getByRole("option", { name: /anthropic\/m1/ })
+        .first()
+        .click();
+      await page.getByRole("complementary").getByRole("button", { name: "Make name" }).click();
+      await page.getByRole("row").filter({ hasText: "best" }).getByText("anthropic/m1").waitFor();
+      const answer = await eventually("the name is known", () => askAsClaudeCode({ ...ask, model: "best" }));
+      assert.equal(answer, "Hello from the fake upstream");
+    }),
+  );
+}
+
+/**
+ * Lets an agent in and gives it a provider to reach.
+ *
+ * @param {World} world
+ */
+async function agentOf({ gateway, upstream }) {
+  await gateway.connect("openai", "Company", { apiKey: PROVIDER_KEY, baseUrl: upstream.baseUrl("openai") });
+  return { url: gateway.url, key: await gateway.makeKey("Agents") };
+}
