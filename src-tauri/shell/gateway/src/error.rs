@@ -7,7 +7,10 @@ use domain::wire::{code, header};
 use domain::{Dialect, Millis, RequestId};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use crate::response_headers::{printable, set_retry_after};
+use crate::response_headers::{identify, set_retry_after};
+
+/// Errors say the program's version even where no gateway is at hand.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Whose fault it was. Only `Upstream` may ever have touched health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,10 +69,7 @@ impl GatewayError {
             let value = if retry { "true" } else { "false" };
             headers.insert(HeaderName::from_static(header::SHOULD_RETRY), HeaderValue::from_static(value));
         }
-        if let Some(id) = printable(request.as_str()) {
-            headers.insert(HeaderName::from_static(header::REQUEST_ID), id.clone());
-            headers.insert(HeaderName::from_static(header::X_REQUEST_ID), id);
-        }
+        identify(headers, VERSION, request.as_str());
         response
     }
 

@@ -76,7 +76,10 @@ impl Events {
     }
 
     pub(crate) fn announce(&self, topics: &[Topic]) {
-        // Nobody listening is no fault.
+        if self.sender.receiver_count() == 0 {
+            return;
+        }
+        // Nobody listening any more is no fault.
         let _ = self.sender.send(Changed { topics: topics.to_vec() });
     }
 

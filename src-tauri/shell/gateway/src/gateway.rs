@@ -15,7 +15,7 @@ use routing::NameTable;
 use settings::network::ProxyMode;
 use settings::{FieldError, Layered, Settings};
 use store::Store;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use upstream::{Proxy, Route, Target, Transport};
@@ -77,6 +77,7 @@ struct Inner {
     names: ArcSwap<NameTable>,
     /// One settings change at a time, so that what is stored and what is in force never part.
     settings_change: tokio::sync::Mutex<()>,
+    settings_changed: watch::Sender<()>,
     engine: EngineHandle,
     events: Arc<Events>,
     counters: Arc<Counters>,
@@ -110,6 +111,7 @@ impl Gateway {
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
             settings_change: tokio::sync::Mutex::new(()),
+            settings_changed: watch::Sender::new(()),
             engine,
             events,
             counters: Arc::default(),
@@ -199,9 +201,15 @@ impl Gateway {
         let effective = candidate.effective().clone();
         *self.0.layered.lock() = candidate;
         self.0.settings.store(Arc::new(effective));
+        self.0.settings_changed.send_replace(());
         self.rebuild_names();
         self.announce(&[Topic::Settings]);
         Ok(())
+    }
+
+    /// Wakes whoever holds a copy of a setting, and nobody else: announcements come with every request.
+    pub fn settings_changes(&self) -> watch::Receiver<()> {
+        self.0.settings_changed.subscribe()
     }
 
     /// Built-in providers and custom nodes.

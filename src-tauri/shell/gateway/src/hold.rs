@@ -78,6 +78,7 @@ impl UpstreamStream {
     pub(crate) async fn next(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
         while !self.ended {
             self.frames.clear();
+            let mut in_one = None;
             match self.silence.limit(self.body.next()).await {
                 None => return Err(silent(self.silence.limit)),
                 Some(None) => {
@@ -85,6 +86,7 @@ impl UpstreamStream {
                     self.decoder.finish(&mut self.frames);
                 }
                 Some(Some(Ok(chunk))) => {
+                    in_one = (self.decoder.buffered() == 0).then(|| chunk.clone());
                     self.decoder.push(chunk, &mut self.frames).map_err(|error| StreamFailure::Broken {
                         reason: Reason::EmptyOrGarbled,
                         message: error.to_string(),
@@ -95,7 +97,7 @@ impl UpstreamStream {
                     return Err(StreamFailure::Broken { reason: error.reason(), message: error.to_string() });
                 }
             }
-            let read = self.read_frames(recorder);
+            let read = self.read_frames(in_one, recorder);
             if !read.bytes.is_empty() {
                 return Ok(Some(read));
             }
@@ -103,8 +105,9 @@ impl UpstreamStream {
         self.at_end(recorder)
     }
 
-    fn read_frames(&mut self, recorder: &mut Recorder) -> Read {
-        let mut read = Read { bytes: joined(&self.frames), ..Read::default() };
+    /// `in_one`: the chunk that holds all the frames' bytes, from its first on.
+    fn read_frames(&mut self, in_one: Option<Bytes>, recorder: &mut Recorder) -> Read {
+        let mut read = Read { bytes: joined(&self.frames, in_one), ..Read::default() };
         for frame in &self.frames {
             self.events.clear();
             self.reader.push(frame, &mut self.events);
@@ -155,12 +158,16 @@ fn commits(event: &Event) -> bool {
     event.is_output() || matches!(event, Event::Delta { text, .. } if !text.is_empty() && event.is_progress())
 }
 
-/// The frames' bytes in one piece; a single frame is not copied.
-fn joined(frames: &[Frame]) -> Bytes {
+/// The frames' bytes in one piece; only frames of several chunks are copied.
+fn joined(frames: &[Frame], in_one: Option<Bytes>) -> Bytes {
     if let [only] = frames {
         return only.raw.clone();
     }
-    let mut all = BytesMut::with_capacity(frames.iter().map(|frame| frame.raw.len()).sum());
+    let length = frames.iter().map(|frame| frame.raw.len()).sum();
+    if let Some(chunk) = in_one {
+        return chunk.slice(..length);
+    }
+    let mut all = BytesMut::with_capacity(length);
     frames.iter().for_each(|frame| all.extend_from_slice(&frame.raw));
     all.freeze()
 }

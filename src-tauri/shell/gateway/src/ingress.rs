@@ -24,6 +24,9 @@ use crate::live::InFlight;
 /// The longest silence while a client sends its body.
 const BODY_SILENCE: Millis = Millis::seconds(30);
 
+/// The most room made for a body on the word of its `Content-Length` alone, in bytes.
+const RESERVED: u64 = 1024 * 1024;
+
 /// What the router knows before the body is read.
 pub(crate) struct Head {
     pub(crate) id: RequestId,
@@ -183,6 +186,7 @@ fn unsupported(message: &str) -> GatewayError {
 
 /// The whole body, up to `limit` bytes, and never waiting on a client that has gone silent.
 async fn collect(body: Body, limit: u64, clock: &dyn Clock) -> Result<Bytes, GatewayError> {
+    let announced = http_body::Body::size_hint(&body).lower().min(limit).min(RESERVED);
     let mut stream = body.into_data_stream();
     let mut collected = BytesMut::new();
     let mut first: Option<Bytes> = None;
@@ -205,7 +209,8 @@ async fn collect(body: Body, limit: u64, clock: &dyn Clock) -> Result<Bytes, Gat
             None if collected.is_empty() => first = Some(chunk),
             None => collected.extend_from_slice(&chunk),
             Some(earlier) => {
-                collected.reserve(earlier.len() + chunk.len());
+                let announced = usize::try_from(announced).unwrap_or(0);
+                collected.reserve(announced.max(earlier.len() + chunk.len()));
                 collected.extend_from_slice(&earlier);
                 collected.extend_from_slice(&chunk);
             }

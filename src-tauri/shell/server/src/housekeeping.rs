@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use domain::Millis;
-use gateway::{Gateway, Topic};
-use tokio::sync::broadcast::error::RecvError;
+use gateway::Gateway;
 use upstream::HttpTransport;
 
 const EVERY: Millis = Millis::hours(1);
@@ -37,18 +36,12 @@ async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
 
 /// Hands changed settings to the transport, until the gateway stops.
 pub(crate) async fn follow_settings(gateway: Gateway, transport: Arc<HttpTransport>) {
-    let mut changes = gateway.subscribe();
+    let mut changes = gateway.settings_changes();
     loop {
-        let change = tokio::select! {
+        tokio::select! {
             () = gateway.cancel().cancelled() => return,
-            change = changes.recv() => change,
-        };
-        match change {
-            Ok(changed) if !changed.topics.contains(&Topic::Settings) => {}
-            Ok(_) | Err(RecvError::Lagged(_)) => {
-                transport.set_connect_timeout(gateway.settings().network.connect_timeout);
-            }
-            Err(RecvError::Closed) => return,
+            changed = changes.changed() => if changed.is_err() { return },
         }
+        transport.set_connect_timeout(gateway.settings().network.connect_timeout);
     }
 }

@@ -182,50 +182,53 @@ impl Store {
     }
 }
 
-/// Writes one record; a second one of the same id changes nothing, so a repeated batch does no harm.
-pub(crate) async fn write(connection: &mut SqliteConnection, record: &RequestRecord) -> Result<(), Error> {
-    let cell = |column| Cell { table: TABLE, column, id: record.id.as_str() };
-    sqlx::query(
+/// Writes records in one statement; a second one of the same id changes nothing, so a repeated batch does no harm.
+pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestRecord]) -> Result<(), Error> {
+    let mut rows = Vec::with_capacity(records.len());
+    for record in records {
+        let cell = |column| Cell { table: TABLE, column, id: record.id.as_str() };
+        rows.push((record, cell("outcome").write_word(&record.outcome)?, cell("trace").write_json(&record.trace)?));
+    }
+    let mut query = QueryBuilder::<Sqlite>::new(
         "INSERT INTO call_logs (id, timestamp, method, path, source_format, target_format, status, outcome, stream,
                 requested_model, provider, model, connection_id, connection_name, api_key_id, api_key_name, agent,
                 duration_ms, ttft_ms, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
-                tokens_reasoning, estimated, cost, provider_reported_cost, error_code, error_summary, session_tag, trace)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (id) DO NOTHING",
-    )
-    .bind(record.id.as_str())
-    .bind(from_instant(record.at))
-    .bind(&record.method)
-    .bind(&record.path)
-    .bind(record.source.as_str())
-    .bind(record.target.map(|target| target.as_str()))
-    .bind(record.status)
-    .bind(cell("outcome").write_word(&record.outcome)?)
-    .bind(record.stream)
-    .bind(&record.requested_model)
-    .bind(record.provider.as_ref().map(ProviderId::as_str))
-    .bind(&record.model)
-    .bind(record.connection.as_ref().map(ConnectionId::as_str))
-    .bind(&record.connection_name)
-    .bind(record.key.as_ref().map(ClientKeyId::as_str))
-    .bind(&record.key_name)
-    .bind(&record.agent)
-    .bind(from_length(record.duration))
-    .bind(record.time_to_first_token.map(from_length))
-    .bind(record.usage.input_fresh.map(integer))
-    .bind(record.usage.output.map(integer))
-    .bind(record.usage.cache_read.map(integer))
-    .bind(record.usage.cache_write.map(integer))
-    .bind(record.usage.reasoning.map(integer))
-    .bind(record.usage.estimated)
-    .bind(record.cost)
-    .bind(record.usage.provider_cost)
-    .bind(&record.error_code)
-    .bind(&record.error_summary)
-    .bind(&record.session_tag)
-    .bind(cell("trace").write_json(&record.trace)?)
-    .execute(connection)
-    .await?;
+                tokens_reasoning, estimated, cost, provider_reported_cost, error_code, error_summary, session_tag, trace) ",
+    );
+    query.push_values(rows, |mut row, (record, outcome, trace)| {
+        row.push_bind(record.id.as_str());
+        row.push_bind(from_instant(record.at));
+        row.push_bind(&record.method);
+        row.push_bind(&record.path);
+        row.push_bind(record.source.as_str());
+        row.push_bind(record.target.map(|target| target.as_str()));
+        row.push_bind(record.status);
+        row.push_bind(outcome);
+        row.push_bind(record.stream);
+        row.push_bind(&record.requested_model);
+        row.push_bind(record.provider.as_ref().map(ProviderId::as_str));
+        row.push_bind(&record.model);
+        row.push_bind(record.connection.as_ref().map(ConnectionId::as_str));
+        row.push_bind(&record.connection_name);
+        row.push_bind(record.key.as_ref().map(ClientKeyId::as_str));
+        row.push_bind(&record.key_name);
+        row.push_bind(&record.agent);
+        row.push_bind(from_length(record.duration));
+        row.push_bind(record.time_to_first_token.map(from_length));
+        row.push_bind(record.usage.input_fresh.map(integer));
+        row.push_bind(record.usage.output.map(integer));
+        row.push_bind(record.usage.cache_read.map(integer));
+        row.push_bind(record.usage.cache_write.map(integer));
+        row.push_bind(record.usage.reasoning.map(integer));
+        row.push_bind(record.usage.estimated);
+        row.push_bind(record.cost);
+        row.push_bind(record.usage.provider_cost);
+        row.push_bind(&record.error_code);
+        row.push_bind(&record.error_summary);
+        row.push_bind(&record.session_tag);
+        row.push_bind(trace);
+    });
+    query.push(" ON CONFLICT (id) DO NOTHING").build().execute(connection).await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 
 use domain::request_log::RequestRecord;
 use domain::{ClientKeyId, ConnectionId, ProviderId, Timestamp};
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
 
 use crate::columns::{Cell, from_instant, from_length, integer, natural};
 use crate::{Error, Store};
@@ -138,43 +138,46 @@ impl Store {
     }
 }
 
-/// Writes the usage of one request; a second one of the same id changes nothing.
-pub(crate) async fn write(connection: &mut SqliteConnection, record: &RequestRecord) -> Result<(), Error> {
-    let outcome = Cell { table: "usage_history", column: "outcome", id: record.id.as_str() };
+/// Writes the usage of requests in one statement; a second one of the same id changes nothing.
+pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestRecord]) -> Result<(), Error> {
+    let mut rows = Vec::with_capacity(records.len());
+    for record in records {
+        let outcome = Cell { table: "usage_history", column: "outcome", id: record.id.as_str() };
+        rows.push((record, outcome.write_word(&record.outcome)?));
+    }
     let tokens = |count: Option<u64>| count.map(|count| integer(count.min(MAX_TOKENS)));
-    sqlx::query(
+    let mut query = QueryBuilder::<Sqlite>::new(
         "INSERT INTO usage_history (id, timestamp, provider, model, requested_model, connection_id, connection_name,
                 api_key_id, api_key_name, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
                 tokens_reasoning, estimated, cost, provider_reported_cost, status, outcome, latency_ms, ttft_ms,
-                error_code, session_tag)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (id) DO NOTHING",
-    )
-    .bind(record.id.as_str())
-    .bind(from_instant(record.at))
-    .bind(record.provider.as_ref().map(ProviderId::as_str))
-    .bind(&record.model)
-    .bind(&record.requested_model)
-    .bind(record.connection.as_ref().map(ConnectionId::as_str))
-    .bind(&record.connection_name)
-    .bind(record.key.as_ref().map(ClientKeyId::as_str))
-    .bind(&record.key_name)
-    .bind(tokens(record.usage.input_fresh))
-    .bind(tokens(record.usage.output))
-    .bind(tokens(record.usage.cache_read))
-    .bind(tokens(record.usage.cache_write))
-    .bind(tokens(record.usage.reasoning))
-    .bind(record.usage.estimated)
-    .bind(record.cost)
-    .bind(record.usage.provider_cost)
-    .bind(record.status)
-    .bind(outcome.write_word(&record.outcome)?)
-    .bind(from_length(record.duration))
-    .bind(record.time_to_first_token.map(from_length))
-    .bind(&record.error_code)
-    .bind(&record.session_tag)
-    .execute(connection)
-    .await?;
+                error_code, session_tag) ",
+    );
+    query.push_values(rows, |mut row, (record, outcome)| {
+        row.push_bind(record.id.as_str());
+        row.push_bind(from_instant(record.at));
+        row.push_bind(record.provider.as_ref().map(ProviderId::as_str));
+        row.push_bind(&record.model);
+        row.push_bind(&record.requested_model);
+        row.push_bind(record.connection.as_ref().map(ConnectionId::as_str));
+        row.push_bind(&record.connection_name);
+        row.push_bind(record.key.as_ref().map(ClientKeyId::as_str));
+        row.push_bind(&record.key_name);
+        row.push_bind(tokens(record.usage.input_fresh));
+        row.push_bind(tokens(record.usage.output));
+        row.push_bind(tokens(record.usage.cache_read));
+        row.push_bind(tokens(record.usage.cache_write));
+        row.push_bind(tokens(record.usage.reasoning));
+        row.push_bind(record.usage.estimated);
+        row.push_bind(record.cost);
+        row.push_bind(record.usage.provider_cost);
+        row.push_bind(record.status);
+        row.push_bind(outcome);
+        row.push_bind(from_length(record.duration));
+        row.push_bind(record.time_to_first_token.map(from_length));
+        row.push_bind(&record.error_code);
+        row.push_bind(&record.session_tag);
+    });
+    query.push(" ON CONFLICT (id) DO NOTHING").build().execute(connection).await?;
     Ok(())
 }
 

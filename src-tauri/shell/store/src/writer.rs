@@ -28,6 +28,9 @@ const DELAY: Millis = Millis::new(250);
 const BATCH: usize = 256;
 /// Records that may wait.
 const QUEUE: usize = 8_192;
+/// Records of one statement, the largest first. A statement is a round trip to SQLite's thread, which costs more than a
+/// row does; the sizes are few, so that each statement is prepared once.
+const STATEMENTS: [usize; 3] = [64, 8, 1];
 const FIRST_RETRY: Millis = Millis::new(250);
 const LAST_RETRY: Millis = Millis::seconds(30);
 
@@ -326,6 +329,16 @@ impl Drop for Task {
     }
 }
 
+/// The records in groups of the sizes of [`STATEMENTS`], in order.
+fn statements<T>(mut records: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let size = STATEMENTS.into_iter().find(|size| *size <= records.len())?;
+        let (group, rest) = records.split_at(size);
+        records = rest;
+        Some(group)
+    })
+}
+
 /// How long to wait before the next attempt, given how long was waited before the last.
 fn longer(wait: Option<Millis>) -> Millis {
     wait.map_or(FIRST_RETRY, |wait| (wait + wait).min(LAST_RETRY))
@@ -362,9 +375,9 @@ impl Batch {
 
     async fn write(&self, database: &Database) -> Result<(), Error> {
         let mut transaction = database.begin().await?;
-        for record in &self.records {
-            requests::write(&mut transaction, record).await?;
-            usage::write(&mut transaction, record).await?;
+        for records in statements(&self.records) {
+            requests::write(&mut transaction, records).await?;
+            usage::write(&mut transaction, records).await?;
         }
         for (id, at) in &self.touched {
             client_keys::write_last_used(&mut transaction, id, *at).await?;
@@ -382,6 +395,14 @@ mod tests {
         let waits = std::iter::successors(Some(longer(None)), |wait| Some(longer(Some(*wait))));
         let millis: Vec<u64> = waits.take(10).map(Millis::as_millis).collect();
         assert_eq!(millis, [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+    }
+
+    #[test]
+    fn records_go_into_few_statements_in_their_order() {
+        let records: Vec<usize> = (0..146).collect();
+        let groups: Vec<&[usize]> = statements(&records).collect();
+        assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), [64, 64, 8, 8, 1, 1]);
+        assert_eq!(groups.concat(), records);
     }
 
     #[test]
