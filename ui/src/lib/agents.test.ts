@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agents, curlAsk, exportLines, findAgent, type Snippet } from "./agents";
+import { agents, agentsServed, curlAsk, exportLines, findAgent, findServedAgent, type Snippet } from "./agents";
 
 const context = { url: "http://127.0.0.1:20128", key: "sk-omni-KEY", model: "anthropic/claude-sonnet-4-6" };
 
@@ -79,5 +79,21 @@ describe("lines for a shell", () => {
     ["powershell", "$env:NAME = 'it''s $5'"],
   ] as const)("%s quotes what it would otherwise read", (shell, line) => {
     expect(exportLines(entry, shell)).toBe(line);
+  });
+});
+
+describe("which agent a provider can serve", () => {
+  it("keeps the person's agent where the provider speaks its format", () => {
+    expect(findServedAgent("claude-code", ["messages"]).id).toBe("claude-code");
+  });
+
+  it("offers one that works where it does not", () => {
+    const offered = findServedAgent("claude-code", ["chat", "responses"]);
+    expect(["chat", "responses"]).toContain(offered.dialect);
+  });
+
+  it("lists only agents that work, and all while nothing is known", () => {
+    expect(agentsServed(["gemini"]).every((agent) => agent.dialect === "gemini")).toBe(true);
+    expect(agentsServed([])).toBe(agents);
   });
 });

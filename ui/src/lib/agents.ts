@@ -398,6 +398,18 @@ export function findAgent(id: string | null | undefined): Agent {
   return agents.find((agent) => agent.id === id) ?? (agents[0] as Agent);
 }
 
+/** The agents that a provider speaking these formats can serve; all of them when nothing is known. */
+export function agentsServed(dialects: readonly Dialect[]): readonly Agent[] {
+  const served = agents.filter((agent) => dialects.includes(agent.dialect));
+  return served.length > 0 ? served : agents;
+}
+
+/** The person's agent if the provider can serve it, else the first that it can. */
+export function findServedAgent(id: string | null | undefined, dialects: readonly Dialect[]): Agent {
+  const served = agentsServed(dialects);
+  return served.find((agent) => agent.id === id) ?? (served[0] as Agent);
+}
+
 export function curlModels({ url, key }: Pick<AgentContext, "url" | "key">): string {
   return `curl ${url}/v1/models -H "Authorization: Bearer ${key}"`;
 }

@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button";
 import { Select } from "@/components/ui/select";
 import { usePreferences } from "@/host/preferences";
 import { useMessages } from "@/i18n";
-import { agents, findAgent } from "@/lib/agents";
+import { agentsServed, findServedAgent } from "@/lib/agents";
 import { StepHeading } from "./StepHeading";
 import { useSetupContext } from "./use-setup-context";
 
@@ -27,7 +27,7 @@ export function AgentStep(props: AgentStepProps) {
   const words = messages.setup.agent;
   const { preferences, set } = usePreferences();
   const context = useSetupContext(providerId, connectionId);
-  const agent = findAgent(preferences.agent);
+  const agent = findServedAgent(preferences.agent, context.dialects);
   const model = chosenModel ?? context.firstModel;
 
   return (
@@ -43,7 +43,7 @@ export function AgentStep(props: AgentStepProps) {
                 <Select
                   {...control}
                   value={agent.id}
-                  options={agents.map(({ id, name }) => ({ value: id, label: name }))}
+                  options={agentsServed(context.dialects).map(({ id, name }) => ({ value: id, label: name }))}
                   onChange={(id) => set("agent", id)}
                 />
               )}

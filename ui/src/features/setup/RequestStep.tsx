@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { usePreferences } from "@/host/preferences";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
-import { curlAsk, findAgent } from "@/lib/agents";
+import { curlAsk, findServedAgent } from "@/lib/agents";
 import { now } from "@/lib/clock";
 import { StepHeading } from "./StepHeading";
 import { useSetupContext } from "./use-setup-context";
@@ -26,7 +26,7 @@ export function RequestStep(props: RequestStepProps) {
   const words = messages.setup.request;
   const { preferences } = usePreferences();
   const context = useSetupContext(providerId, connectionId);
-  const agent = findAgent(preferences.agent);
+  const agent = findServedAgent(preferences.agent, context.dialects);
   // Only what arrives from here on counts as the first request of this set-up.
   const [since] = useState(() => new Date(now()).toISOString());
   const requests = useRead("requests_list", { limit: 5, since });

@@ -15,6 +15,8 @@ export function useSetupContext(providerId: string, connectionId: string) {
     url: app.data?.url,
     /** The format the provider speaks first. */
     dialect: provider?.dialect ?? "chat",
+    /** Every format it speaks. */
+    dialects: provider?.dialects ?? [],
     models: names,
     firstModel: preferred ? `${prefix}/${preferred}` : (names[0] ?? ""),
     isPending: app.isPending || connection.isPending || modelsPending || catalog.isPending,
