@@ -44,11 +44,13 @@ pub fn start(filter: Option<&str>, file_in: Option<&Path>) -> Logging {
 }
 
 fn appender(data_dir: &Path) -> Option<RollingFileAppender> {
+    let folder = data_dir.join(FOLDER);
+    std::fs::create_dir_all(&folder).ok()?;
     RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
         .filename_prefix(FILE_PREFIX)
         .filename_suffix("log")
         .max_log_files(FILES_KEPT)
-        .build(data_dir.join(FOLDER))
+        .build(folder)
         .ok()
 }
