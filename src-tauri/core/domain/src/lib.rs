@@ -21,10 +21,12 @@ pub mod time;
 pub mod usage;
 pub mod wire;
 
-pub use availability::{Availability, Candidate, Exclusion, Mechanism};
+pub use availability::{Availability, Candidate, Exclusion, Mechanism, Nature};
 pub use dialect::{Dialect, Operation};
 pub use id::{AliasId, ClientKeyId, ConnectionId, NodeId, ProviderId, RequestId};
-pub use outcome::{Failure, Neutral, Outcome, Reason, Success};
+pub use outcome::{
+    BreakerCharge, Cooldown, Failure, Hint, Neutral, Outcome, Permanence, Provenance, Reason, Scope, Success,
+};
 pub use provider_class::ProviderClass;
 pub use time::{Clock, Millis, Timestamp};
 pub use usage::Usage;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Millis, Timestamp, Usage};
+use crate::{Millis, Usage};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
@@ -20,15 +20,112 @@ pub struct Success {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// HTTP status; absent when the transport failed.
+    /// HTTP status after restatement; absent when the transport failed.
     pub status: Option<u16>,
     pub reason: Reason,
-    /// How long the upstream asked us to stay away, as told to the client.
+    /// What a rule or the fault itself says it concerns.
+    pub scope: Scope,
+    pub permanence: Permanence,
+    pub breaker: BreakerCharge,
+    /// How long the upstream asked us to stay away, and how far that is to be trusted.
+    pub hint: Option<Hint>,
+    pub cooldown: Cooldown,
+    /// Time to the next local midnight, where a quota is exhausted and nobody said until when: the length of a model lock.
+    pub quota_resets_in: Option<Millis>,
+    /// What the client is told, which may differ from what we do ourselves.
     pub advertised_retry_after: Option<Millis>,
-    /// Until when we stay away ourselves.
-    pub until: Option<Timestamp>,
+    /// Id of the catalogue's or the operator's rule that decided.
+    pub rule: Option<String>,
     /// One line, already redacted.
     pub message: String,
+}
+
+impl Failure {
+    /// A failure that says nothing beyond its status and kind: it lasts, cools and counts as the tables say.
+    pub fn plain(status: Option<u16>, reason: Reason, message: &str) -> Self {
+        Failure {
+            status,
+            reason,
+            scope: Scope::Usual,
+            permanence: Permanence::Temporary,
+            breaker: BreakerCharge::None,
+            hint: None,
+            cooldown: Cooldown::Ladder,
+            quota_resets_in: None,
+            advertised_retry_after: None,
+            rule: None,
+            message: message.to_owned(),
+        }
+    }
+}
+
+/// What a failure concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// What status, provider and settings say (`resilience::failure::layers`).
+    Usual,
+    /// The account, by a rule whose scope is honoured.
+    Connection,
+    /// This model on this account, by a rule whose scope is honoured.
+    Model,
+    /// Nobody's health: it is only noted as the account's last error.
+    Noted,
+    /// The request or the gateway itself: nothing is written.
+    Nobody,
+}
+
+/// Whether time heals it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permanence {
+    Temporary,
+    /// The upstream's words say the account is closed.
+    Banned,
+    /// Nothing is left to spend.
+    CreditsExhausted,
+    /// The credential is not accepted.
+    Unauthorized,
+    /// The upstream refused this one request; three in a row mean a ban (resilience specification, 7.5).
+    RequestRejected,
+}
+
+/// What a failure costs the provider's circuit breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakerCharge {
+    None,
+    /// The service said it is unwell.
+    Counts,
+    /// The service could not be reached; several within ten seconds count once.
+    Network,
+}
+
+/// How long the account or model is spared, before bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cooldown {
+    /// The mechanism's own ladder.
+    Ladder,
+    /// The ladder, from a base that a rule declares.
+    From(Millis),
+    /// Exactly this long. Zero: not at all.
+    Fixed(Millis),
+}
+
+/// A wait that the upstream announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    pub delay: Millis,
+    pub provenance: Provenance,
+}
+
+/// Where a hint was read, which decides how far it is trusted (resilience specification, 5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    /// A header or `google.rpc.RetryInfo`: may exceed the operator's ceiling.
+    Authoritative,
+    /// Prose or other JSON: exact, but capped by the ceiling.
+    Stated,
 }
 
 /// What kind of failure it was. Words for logs, screens and metrics: see [`Reason::kind`].
@@ -59,6 +156,16 @@ pub enum Reason {
     EmptyOrGarbled,
     /// 400 and other refusals of the request that nobody else would accept either.
     InvalidRequest,
+    /// 403 that names no known cause, or that refuses this account something.
+    Forbidden,
+    /// The account may not use this model.
+    ModelAccessDenied,
+    /// The request is larger than the model's window.
+    ContextOverflow,
+    /// The stream stayed alive but brought no output within its budget.
+    ContentStall,
+    /// A good status, then the end, and nothing between.
+    EarlyEof,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +198,11 @@ impl Reason {
             Reason::StreamCut => "stream_cut",
             Reason::EmptyOrGarbled => "empty_or_garbled",
             Reason::InvalidRequest => "invalid_request",
+            Reason::Forbidden => "forbidden",
+            Reason::ModelAccessDenied => "model_access_denied",
+            Reason::ContextOverflow => "context_overflow",
+            Reason::ContentStall => "content_stall",
+            Reason::EarlyEof => "early_eof",
         }
     }
 }

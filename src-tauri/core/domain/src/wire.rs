@@ -16,6 +16,7 @@ pub mod header {
     pub const FALLBACK_ATTEMPTS: &str = "x-omniroute-fallback-attempts";
     pub const WARNINGS: &str = "x-omniroute-warnings";
     pub const SESSION_ID: &str = "x-omniroute-session-id";
+    pub const PROVIDER_BREAKER: &str = "x-omniroute-provider-breaker";
     pub const SHOULD_RETRY: &str = "x-should-retry";
     /// Headers with this prefix never enter from outside.
     pub const OWN_PREFIX: &str = "x-omniroute-";
@@ -23,6 +24,10 @@ pub mod header {
 
 /// Error codes made by this gateway (gateway specification, 1.8).
 pub mod code {
+    pub const ALL_CONNECTIONS_TERMINAL: &str = "all_connections_terminal";
+    pub const ALL_TARGETS_COOLING_DOWN: &str = "all_targets_cooling_down";
+    pub const MODEL_COOLDOWN: &str = "model_cooldown";
+    pub const PROVIDER_CIRCUIT_OPEN: &str = "provider_circuit_open";
     pub const ALL_ACCOUNTS_INACTIVE: &str = "ALL_ACCOUNTS_INACTIVE";
     pub const ALL_TARGETS_SKIPPED: &str = "ALL_TARGETS_SKIPPED";
     pub const BAD_GATEWAY: &str = "bad_gateway";
@@ -49,6 +54,10 @@ pub mod code {
 
 /// Why a candidate is left out (gateway specification, 3.7).
 pub mod reason {
+    pub const CIRCUIT_OPEN: &str = "circuit_open";
+    pub const MODEL_LOCKOUT: &str = "model_lockout";
+    pub const PROVIDER_COOLDOWN: &str = "provider_cooldown";
+    pub const UNAVAILABLE: &str = "unavailable";
     pub const CONCURRENCY_CAP: &str = "concurrency_cap";
     pub const CREDENTIAL_GATE: &str = "credential_gate";
     pub const DIALECT_MISMATCH: &str = "dialect_mismatch";

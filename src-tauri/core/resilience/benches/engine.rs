@@ -63,6 +63,7 @@ fn candidate(connection: usize, model: usize) -> Candidate {
         model: format!("model-{model}"),
         priority: 1,
         enabled: true,
+        nature: domain::Nature::default(),
     }
 }
 
@@ -71,13 +72,7 @@ fn success() -> Outcome {
 }
 
 fn failure() -> Outcome {
-    Outcome::Failure(Failure {
-        status: Some(503),
-        reason: Reason::ServerError,
-        advertised_retry_after: None,
-        until: None,
-        message: "overloaded".to_owned(),
-    })
+    Outcome::Failure(Failure::plain(Some(503), Reason::ServerError, "down"))
 }
 
 #[divan::bench(args = CONNECTIONS)]
@@ -85,7 +80,8 @@ fn availability(bencher: Bencher<'_, '_>, connections: usize) {
     let mut world = World::new(connections);
     bencher.bench_local(|| {
         let candidate = world.next();
-        world.engine.availability(black_box(&world.candidates[candidate]), Some(64), &world.settings, NOW)
+        let ask = Admission { candidate: &world.candidates[candidate], max_concurrent: Some(64), caller: Caller::Direct };
+        world.engine.availability(black_box(&ask), &world.settings, NOW)
     });
 }
 

@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::health::LastError;
 use domain::wire::reason;
-use domain::{Availability, Candidate, ConnectionId, Exclusion, Failure, Mechanism, Outcome, Timestamp};
+use domain::{Availability, Candidate, ConnectionId, Exclusion, Failure, Mechanism, Outcome, ProviderId, Timestamp};
 
 use crate::concurrency_gate::ConcurrencyGate;
 use crate::event::Event;
 use crate::permit::Permit;
+use crate::picture::{ConnectionPicture, Snapshot};
+use crate::stored::{Row, Stored};
 use crate::settings::Settings;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +38,16 @@ pub struct Admission<'a> {
     pub candidate: &'a Candidate,
     /// The owner's cap on requests under way; none, no limit.
     pub max_concurrent: Option<u32>,
+    pub caller: Caller,
+}
+
+/// On whose behalf an attempt is made: some mechanisms act for combos only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// A request that names one model.
+    Direct,
+    /// A step of a combo.
+    Combo,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -45,35 +57,53 @@ pub enum Admitted {
 }
 
 /// What the shell carries out after the lock is released.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
     pub events: Vec<Event>,
+    /// What to store, in order.
+    pub rows: Vec<Row>,
 }
 
-/// One connection as screens see it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionPicture {
-    pub in_flight: u32,
-    pub last_error: Option<LastError>,
-    pub last_used_at: Option<Timestamp>,
+/// What an operator's hand is laid on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResetScope {
+    /// Every breaker: closed, everything zeroed.
+    Breakers,
+    Breaker(ProviderId),
+    /// Everything about one account, terminal states and its locks included: a successful test, new credentials, the
+    /// owner's own reset.
+    Connection(ConnectionId),
+    /// Cooldown, locks, last error and refusal streak of these accounts; terminal states stay (resilience
+    /// specification, 13).
+    Cooldowns(Vec<ConnectionId>),
+    /// The lock of one model, on one account or on all accounts of the provider.
+    Model { provider: ProviderId, connection: Option<ConnectionId>, model: String },
+    /// Every model lock.
+    Models,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    pub connections: BTreeMap<ConnectionId, ConnectionPicture>,
-    /// Attempts under way.
-    pub in_flight: u32,
+/// What an operator's hand did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cleared {
+    pub breakers: u32,
+    /// Accounts that changed.
+    pub connections: u32,
+    /// Accounts, known or not, at which there was nothing to clear.
+    pub unchanged: u32,
+    pub skipped_terminal: u32,
+    pub lockouts: u32,
+    pub effects: Effects,
 }
 
 impl Engine {
     /// May this candidate be tried now? If not: which mechanism says no, why, until when.
     pub fn availability(
         &self,
-        candidate: &Candidate,
-        max_concurrent: Option<u32>,
+        ask: &Admission<'_>,
         _settings: &Settings,
         _now: Timestamp,
     ) -> Availability {
+        let Admission { candidate, max_concurrent, .. } = *ask;
         if !candidate.enabled {
             return excluded(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
         }
@@ -86,17 +116,13 @@ impl Engine {
 
     /// Takes everything the attempt needs, or nothing at all.
     pub fn admit(&mut self, admission: &Admission<'_>, settings: &Settings, now: Timestamp) -> Admitted {
-        let Admission { candidate, max_concurrent } = *admission;
-        if let Availability::Excluded(exclusion) = self.availability(candidate, max_concurrent, settings, now) {
+        let Admission { candidate, max_concurrent, .. } = *admission;
+        if let Availability::Excluded(exclusion) = self.availability(admission, settings, now) {
             return Admitted::Refused(exclusion);
         }
         let health = self.connections.entry(candidate.connection.clone()).or_default();
         if !health.gate.acquire(max_concurrent) {
-            return Admitted::Refused(Exclusion {
-                mechanism: Mechanism::ConcurrencyCap,
-                reason: reason::CONCURRENCY_CAP.to_owned(),
-                until: None,
-            });
+            return Admitted::Refused(Exclusion::lasting(Mechanism::ConcurrencyCap, reason::CONCURRENCY_CAP));
         }
         health.last_used_at = Some(now);
         self.next_permit += 1;
@@ -106,6 +132,8 @@ impl Engine {
             provider: candidate.provider.clone(),
             connection: candidate.connection.clone(),
             model: candidate.model.clone(),
+            nature: candidate.nature.clone(),
+            caller: admission.caller,
         })
     }
 
@@ -128,30 +156,54 @@ impl Engine {
             }
             Outcome::Neutral(_) => None,
         };
-        Effects { events: event.into_iter().collect() }
+        Effects { events: event.into_iter().collect(), rows: Vec::new() }
     }
 
-    /// An operator's hand: forgets what went wrong with one connection. Requests under way keep their places.
-    pub fn reset(&mut self, connection: &ConnectionId) {
-        if let Some(health) = self.connections.get_mut(connection) {
+    /// Notes what time alone has changed: an open breaker that became half-open, a rest that is over. Called before the
+    /// picture is taken, so that what is shown is what is stored.
+    pub fn tick(&mut self, _settings: &Settings, _now: Timestamp) -> Effects {
+        Effects::default()
+    }
+
+    /// An operator's hand. Requests under way keep their places.
+    pub fn reset(&mut self, scope: &ResetScope, _settings: &Settings, _now: Timestamp) -> Cleared {
+        let mut cleared = Cleared::default();
+        if let ResetScope::Connection(connection) = scope
+            && let Some(health) = self.connections.get_mut(connection)
+        {
             health.last_error = None;
+            cleared.connections = 1;
         }
+        cleared
     }
 
     /// The connection no longer exists. Requests still under way on it settle without effect.
-    pub fn forget(&mut self, connection: &ConnectionId) {
+    pub fn forget(&mut self, connection: &ConnectionId) -> Effects {
         if self.connections.get(connection).is_some_and(|health| health.gate.in_flight() == 0) {
             self.connections.remove(connection);
         }
+        Effects::default()
     }
 
-    pub fn snapshot(&self) -> Snapshot {
+    /// Rebuilds what outlived a restart. Instants are clamped to what the settings allow.
+    pub fn restore(_stored: Stored, _settings: &Settings, _now: Timestamp) -> Engine {
+        Engine::default()
+    }
+
+    /// Through which outgoing address a connection was just seen.
+    pub fn note_egress(&mut self, _connection: &ConnectionId, _ip: &str, _now: Timestamp) {}
+
+    pub fn snapshot(&self, _settings: &Settings, _now: Timestamp) -> Snapshot {
         let connections = self.connections.iter().map(|(id, health)| (id.clone(), picture(health))).collect();
-        Snapshot { connections, in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX) }
+        Snapshot {
+            connections,
+            in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
+            ..Snapshot::default()
+        }
     }
 
     /// One connection's part of the snapshot.
-    pub fn connection(&self, id: &ConnectionId) -> ConnectionPicture {
+    pub fn connection(&self, id: &ConnectionId, _settings: &Settings, _now: Timestamp) -> ConnectionPicture {
         self.connections.get(id).map(picture).unwrap_or_default()
     }
 }
@@ -161,6 +213,7 @@ fn picture(health: &ConnectionHealth) -> ConnectionPicture {
         in_flight: health.gate.in_flight(),
         last_error: health.last_error.clone(),
         last_used_at: health.last_used_at,
+        ..ConnectionPicture::default()
     }
 }
 
@@ -169,16 +222,15 @@ fn last_error(failure: &Failure, now: Timestamp) -> LastError {
 }
 
 fn excluded(mechanism: Mechanism, reason: &str) -> Availability {
-    Availability::Excluded(Exclusion { mechanism, reason: reason.to_owned(), until: None })
+    Availability::Excluded(Exclusion::lasting(mechanism, reason))
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{Neutral, Reason, Success};
+    use domain::{Nature, Neutral, Reason, Success};
 
     use super::*;
 
-    const SETTINGS: Settings = Settings {};
 
     fn candidate(connection: &str) -> Candidate {
         Candidate {
@@ -187,12 +239,13 @@ mod tests {
             model: "m1".to_owned(),
             priority: 1,
             enabled: true,
+            nature: Nature::default(),
         }
     }
 
     fn admit(engine: &mut Engine, connection: &str, cap: Option<u32>) -> Admitted {
         let candidate = candidate(connection);
-        engine.admit(&Admission { candidate: &candidate, max_concurrent: cap }, &SETTINGS, Timestamp::ZERO)
+        engine.admit(&Admission { candidate: &candidate, max_concurrent: cap, caller: Caller::Direct }, &Settings::default(), Timestamp::ZERO)
     }
 
     fn permit(engine: &mut Engine, connection: &str) -> Permit {
@@ -203,20 +256,14 @@ mod tests {
     }
 
     fn failure() -> Outcome {
-        Outcome::Failure(Failure {
-            status: Some(503),
-            reason: Reason::ServerError,
-            advertised_retry_after: None,
-            until: None,
-            message: "down".to_owned(),
-        })
+        Outcome::Failure(Failure::plain(Some(503), Reason::ServerError, "down"))
     }
 
     #[test]
     fn a_switched_off_connection_is_excluded() {
         let mut off = candidate("c1");
         off.enabled = false;
-        let availability = Engine::default().availability(&off, None, &SETTINGS, Timestamp::ZERO);
+        let availability = Engine::default().availability(&Admission { candidate: &off, max_concurrent: None, caller: Caller::Direct }, &Settings::default(), Timestamp::ZERO);
         assert!(matches!(availability, Availability::Excluded(e) if e.mechanism == Mechanism::SwitchedOff));
     }
 
@@ -225,7 +272,7 @@ mod tests {
         let mut engine = Engine::default();
         let Admitted::Permit(first) = admit(&mut engine, "c1", Some(1)) else { panic!("admitted") };
         assert!(matches!(admit(&mut engine, "c1", Some(1)), Admitted::Refused(_)));
-        engine.settle(first, &Outcome::Neutral(Neutral::ClientAborted), &SETTINGS, Timestamp::ZERO);
+        engine.settle(first, &Outcome::Neutral(Neutral::ClientAborted), &Settings::default(), Timestamp::ZERO);
         assert!(matches!(admit(&mut engine, "c1", Some(1)), Admitted::Permit(_)));
     }
 
@@ -233,25 +280,25 @@ mod tests {
     fn a_failure_is_remembered_and_a_success_forgets_it() {
         let mut engine = Engine::default();
         let held = permit(&mut engine, "c1");
-        let effects = engine.settle(held, &failure(), &SETTINGS, Timestamp::from_millis(7));
+        let effects = engine.settle(held, &failure(), &Settings::default(), Timestamp::from_millis(7));
         assert!(matches!(effects.events.as_slice(), [Event::ConnectionFailed { .. }]));
-        assert_eq!(engine.connection(&"c1".into()).last_error.map(|e| e.at), Some(Timestamp::from_millis(7)));
+        assert_eq!(engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error.map(|e| e.at), Some(Timestamp::from_millis(7)));
 
         let held = permit(&mut engine, "c1");
         let success = Outcome::Success(Success::default());
-        let effects = engine.settle(held, &success, &SETTINGS, Timestamp::from_millis(8));
+        let effects = engine.settle(held, &success, &Settings::default(), Timestamp::from_millis(8));
         assert!(matches!(effects.events.as_slice(), [Event::ConnectionRecovered { .. }]));
-        assert_eq!(engine.connection(&"c1".into()).last_error, None);
+        assert_eq!(engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error, None);
     }
 
     #[test]
     fn a_neutral_outcome_changes_nothing_but_the_place() {
         let mut engine = Engine::default();
         let held = permit(&mut engine, "c1");
-        let before = engine.connection(&"c1".into()).last_error;
-        let effects = engine.settle(held, &Outcome::Neutral(Neutral::Abandoned), &SETTINGS, Timestamp::ZERO);
+        let before = engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error;
+        let effects = engine.settle(held, &Outcome::Neutral(Neutral::Abandoned), &Settings::default(), Timestamp::ZERO);
         assert_eq!(effects, Effects::default());
-        assert_eq!(engine.connection(&"c1".into()).last_error, before);
-        assert_eq!(engine.snapshot().in_flight, 0);
+        assert_eq!(engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error, before);
+        assert_eq!(engine.snapshot(&Settings::default(), Timestamp::ZERO).in_flight, 0);
     }
 }

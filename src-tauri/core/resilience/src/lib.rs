@@ -5,17 +5,34 @@
 //!
 //! | mechanism | scope | question |
 //! | --- | --- | --- |
+//! | [`circuit_breaker`] | provider | is this service down? |
+//! | [`provider_cooldown`] | provider, connection | did it just fail in an earlier request? (optional) |
+//! | [`connection_cooldown`] | connection | is this account limited right now? |
+//! | [`connection_status`] | connection | is this account out until its owner acts? |
+//! | [`model_lockout`] | connection and model | is just this model limited here? |
+//! | [`egress_bucket`] | outgoing address | which accounts share an exhausted quota? |
 //! | [`concurrency_gate`] | connection | how many requests may be under way at once? |
 //! | [`failure`] | one reply | whose fault was it, and what should be tried next? |
 
+pub mod circuit_breaker;
 pub mod concurrency_gate;
+pub mod connection_cooldown;
+pub mod connection_status;
+pub mod egress_bucket;
 pub mod engine;
 pub mod event;
 pub mod failure;
+pub mod model_lockout;
 pub mod permit;
+pub mod picture;
+pub mod provider_cooldown;
 pub mod settings;
+pub mod stored;
+pub mod stream_watchdog;
 
-pub use engine::{Admission, Admitted, Effects, Engine, Snapshot};
+pub use engine::{Admission, Admitted, Caller, Cleared, Effects, Engine, ResetScope};
 pub use event::Event;
 pub use permit::Permit;
+pub use picture::Snapshot;
 pub use settings::Settings;
+pub use stored::{Row, Stored};

@@ -3,7 +3,9 @@
 //! A permit is a receipt, not a guard: the shell wraps it in one (`gateway::Attempt`) whose `Drop` settles it, and the
 //! Engine refuses to settle the same permit twice. It cannot be cloned.
 
-use domain::{ConnectionId, ProviderId};
+use domain::{ConnectionId, Nature, ProviderId};
+
+use crate::engine::Caller;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit {
@@ -11,6 +13,8 @@ pub struct Permit {
     pub(crate) provider: ProviderId,
     pub(crate) connection: ConnectionId,
     pub(crate) model: String,
+    pub(crate) nature: Nature,
+    pub(crate) caller: Caller,
 }
 
 impl Permit {

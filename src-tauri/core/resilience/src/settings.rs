@@ -1,9 +1,52 @@
-//! The configuration of every mechanism, in one section.
+//! The configuration of every mechanism, in one section (resilience specification, 23).
 //!
-//! A mechanism's own numbers stand beside it; this file only gathers them. The mechanisms of this crate take their limits
-//! from the connection itself, so the section has no fields of its own.
+//! A mechanism's own numbers stand beside it; this file only gathers them, under the names of the REST API.
+
+use domain::ProviderClass;
+
+use crate::{circuit_breaker, connection_cooldown, model_lockout, provider_cooldown, stream_watchdog};
 
 domain::section! {
     /// Passed to every Engine call, so that a changed setting applies to the next call everywhere.
-    pub struct Settings {}
+    pub struct Settings {
+        /// When a provider is taken out of rotation as a whole.
+        pub provider_breaker: circuit_breaker::Profiles;
+        /// How long one account rests after a failure.
+        pub connection_cooldown: connection_cooldown::Profiles;
+        /// When a model rests on one account although the account is fine.
+        pub model_lockout: model_lockout::Config;
+        /// Remembers failures across requests, for combos.
+        pub provider_cooldown: provider_cooldown::Config;
+        /// What a stream that stays alive without output costs its account.
+        pub stream_stall_cooldown: stream_watchdog::StallCooldown;
+    }
+}
+
+impl Settings {
+    /// The breaker's numbers for a class of provider.
+    pub fn breaker(&self, class: ProviderClass) -> &circuit_breaker::Config {
+        match class {
+            ProviderClass::Oauth => &self.provider_breaker.oauth,
+            ProviderClass::Apikey | ProviderClass::Free => &self.provider_breaker.apikey,
+            ProviderClass::Local => &self.provider_breaker.local,
+        }
+    }
+
+    /// The cooldown's numbers for a class of provider.
+    pub fn cooldown(&self, class: ProviderClass) -> &connection_cooldown::Config {
+        match class {
+            ProviderClass::Oauth => &self.connection_cooldown.oauth,
+            ProviderClass::Apikey | ProviderClass::Free => &self.connection_cooldown.apikey,
+            ProviderClass::Local => &self.connection_cooldown.local,
+        }
+    }
+
+    /// The failure window's numbers for a class of provider.
+    pub fn window(&self, class: ProviderClass) -> &provider_cooldown::Window {
+        match class {
+            ProviderClass::Oauth => &self.provider_cooldown.oauth,
+            ProviderClass::Apikey | ProviderClass::Free => &self.provider_cooldown.apikey,
+            ProviderClass::Local => &self.provider_cooldown.local,
+        }
+    }
 }

@@ -20,6 +20,7 @@ fn candidates(count: u32) -> Vec<Candidate> {
             model: "gpt-4o-mini".to_owned(),
             priority: n * 7_919 % count,
             enabled: n % 5 != 4,
+            nature: domain::Nature::default(),
         })
         .collect()
 }
@@ -33,7 +34,7 @@ fn direct(bencher: Bencher<'_, '_>, count: u32) {
                 return Availability::Available;
             }
             let reason = reason::SWITCHED_OFF.to_owned();
-            Availability::Excluded(Exclusion { mechanism: Mechanism::SwitchedOff, reason, until: None })
+            Availability::Excluded(Exclusion::lasting(Mechanism::SwitchedOff, &reason))
         })
     });
 }

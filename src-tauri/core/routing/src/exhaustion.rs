@@ -65,8 +65,12 @@ fn nothing_attempted(journey: &Journey) -> Answer {
 /// The status a client sees for a failure that had none.
 fn status_of(reason: Reason) -> u16 {
     match reason {
-        Reason::ResponseStartTimeout | Reason::StreamIdleTimeout => 504,
+        Reason::ResponseStartTimeout | Reason::StreamIdleTimeout | Reason::ContentStall => 504,
         Reason::Auth
+        | Reason::Forbidden
+        | Reason::ModelAccessDenied
+        | Reason::ContextOverflow
+        | Reason::EarlyEof
         | Reason::QuotaExhausted
         | Reason::RateLimit
         | Reason::ModelNotFound
@@ -118,13 +122,8 @@ mod tests {
     fn failed(failures: &[(Option<u16>, Reason, Option<u64>)]) -> Journey {
         let mut journey = Journey::default();
         for &(status, reason, hint) in failures {
-            let failure = Failure {
-                status,
-                reason,
-                advertised_retry_after: hint.map(Millis::seconds),
-                until: None,
-                message: String::new(),
-            };
+            let mut failure = Failure::plain(status, reason, "");
+            failure.advertised_retry_after = hint.map(Millis::seconds);
             journey.failed("c".into(), failure);
         }
         journey
@@ -136,7 +135,7 @@ mod tests {
             model: "m".to_owned(),
             connection: None,
             connection_name: None,
-            exclusion: Exclusion { mechanism, reason: String::new(), until: None },
+            exclusion: Exclusion::lasting(mechanism, ""),
         });
         let mut journey = Journey::default();
         journey.exclusions.extend(exclusions);

@@ -54,6 +54,7 @@ mod tests {
             model: "m".to_owned(),
             priority: 1,
             enabled: id == "c2",
+            nature: domain::Nature::default(),
         });
         let Plan::Ranked { attempts, excluded } = plan(Route::Direct, &candidates, |candidate| {
             if candidate.enabled {
@@ -63,6 +64,7 @@ mod tests {
                 mechanism: Mechanism::SwitchedOff,
                 reason: "switched_off".to_owned(),
                 until: None,
+                cause: None,
             })
         });
         assert_eq!(attempts.len(), 1);

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use domain::{Availability, Candidate, Clock, ConnectionId, Outcome};
+use domain::{Availability, Clock, ConnectionId, Outcome};
 use parking_lot::Mutex;
-use resilience::engine::ConnectionPicture;
-use resilience::{Admission, Admitted, Effects, Engine, Permit, Snapshot};
+use resilience::picture::ConnectionPicture;
+use resilience::{Admission, Admitted, Cleared, Effects, Engine, Permit, ResetScope, Snapshot};
 use settings::Settings;
 
 use crate::events::{Events, Topic};
@@ -31,10 +31,10 @@ impl EngineHandle {
     }
 
     /// May this candidate be tried now?
-    pub fn availability(&self, candidate: &Candidate, max_concurrent: Option<u32>) -> Availability {
+    pub fn availability(&self, ask: &Admission<'_>) -> Availability {
         let settings = self.inner.settings.load();
         let now = self.inner.clock.now();
-        self.inner.engine.lock().availability(candidate, max_concurrent, &settings.resilience, now)
+        self.inner.engine.lock().availability(ask, &settings.resilience, now)
     }
 
     pub(crate) fn admit(&self, admission: &Admission<'_>) -> Admitted {
@@ -50,24 +50,38 @@ impl EngineHandle {
         self.perform(&effects);
     }
 
-    /// An operator's hand: forgets what went wrong with one connection.
-    pub fn reset(&self, connection: &ConnectionId) {
-        self.inner.engine.lock().reset(connection);
+    /// An operator's hand.
+    pub fn reset(&self, scope: &ResetScope) -> Cleared {
+        let settings = self.inner.settings.load();
+        let now = self.inner.clock.now();
+        let cleared = self.inner.engine.lock().reset(scope, &settings.resilience, now);
+        self.perform(&cleared.effects);
         self.inner.events.announce(&[Topic::Connections]);
+        cleared
     }
 
     /// The connection is gone.
     pub fn forget(&self, connection: &ConnectionId) {
-        self.inner.engine.lock().forget(connection);
+        let effects = self.inner.engine.lock().forget(connection);
+        self.perform(&effects);
     }
 
     pub fn snapshot(&self) -> Snapshot {
-        self.inner.engine.lock().snapshot()
+        let settings = self.inner.settings.load();
+        let now = self.inner.clock.now();
+        let mut engine = self.inner.engine.lock();
+        let effects = engine.tick(&settings.resilience, now);
+        let snapshot = engine.snapshot(&settings.resilience, now);
+        drop(engine);
+        self.perform(&effects);
+        snapshot
     }
 
     /// One connection's part of the snapshot.
     pub fn connection(&self, id: &ConnectionId) -> ConnectionPicture {
-        self.inner.engine.lock().connection(id)
+        let settings = self.inner.settings.load();
+        let now = self.inner.clock.now();
+        self.inner.engine.lock().connection(id, &settings.resilience, now)
     }
 
     fn perform(&self, effects: &Effects) {

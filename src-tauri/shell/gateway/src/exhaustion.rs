@@ -93,6 +93,11 @@ fn excluded(mechanism: Mechanism) -> &'static str {
         Mechanism::RequestExhaustion => "one already failed in this request",
         Mechanism::ConcurrencyCap => "one is at its limit of parallel requests",
         Mechanism::DialectMismatch => "one speaks another format",
+        Mechanism::CircuitBreaker => "the provider is out after too many failures",
+        Mechanism::ProviderCooldown => "one failed in earlier requests",
+        Mechanism::ConnectionCooldown => "one is cooling",
+        Mechanism::TerminalState => "one needs its owner",
+        Mechanism::ModelLockout => "one has this model locked",
     }
 }
 

@@ -15,5 +15,28 @@ pub(crate) fn write(event: &Event) {
         Event::ConnectionRecovered { provider, connection } => {
             tracing::info!(%provider, %connection, "connection works again");
         }
+        Event::ConnectionCooling { provider, connection, until } => {
+            tracing::info!(%provider, %connection, until = until.as_millis(), "connection cools");
+        }
+        Event::ConnectionTerminal { provider, connection, status } => {
+            tracing::warn!(%provider, %connection, status = status.as_str(), "connection needs its owner");
+        }
+        Event::BreakerChanged { provider, transition } => tracing::warn!(
+            %provider,
+            from = %transition.from,
+            to = %transition.to,
+            failures = transition.failure_count,
+            reason = %transition.reason,
+            "circuit breaker changed"
+        ),
+        Event::ModelLocked { provider, connection, model, reason, until } => {
+            tracing::info!(%provider, %connection, %model, %reason, until = until.as_millis(), "model locked");
+        }
+        Event::ModelUnlocked { provider, connection, model } => {
+            tracing::info!(%provider, %connection, %model, "model unlocked");
+        }
+        Event::ProviderCooling { provider, until } => {
+            tracing::info!(%provider, until = until.as_millis(), "provider cools for combos");
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use catalog::Provider;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
-use domain::{Availability, Candidate, Exclusion, Mechanism, Operation};
+use domain::{Availability, Candidate, Exclusion, Mechanism, Nature, Operation};
+use resilience::{Admission, Caller};
 use routing::{Plan, Resolved, Route};
 
 use crate::address_book::Entry;
@@ -69,6 +70,7 @@ fn candidate(entry: &Entry, resolved: &Resolved) -> Candidate {
         model: resolved.model.clone(),
         priority: entry.connection.priority,
         enabled: entry.connection.is_active,
+        nature: Nature::default(),
     }
 }
 
@@ -93,7 +95,8 @@ fn availability(
     if entry.credential.is_none() && connection.auth_type != domain::connection::AuthType::None {
         return Availability::Excluded(exclusion(Mechanism::CredentialGate, reason::CREDENTIAL_GATE));
     }
-    gateway.engine().availability(candidate, connection.max_concurrent)
+    let ask = Admission { candidate, max_concurrent: connection.max_concurrent, caller: Caller::Direct };
+    gateway.engine().availability(&ask)
 }
 
 /// Whether the provider speaks the operation's dialect for this model, and offers the operation at all.
@@ -119,5 +122,5 @@ fn serves(provider: &Provider, operation: Operation, model: &str) -> bool {
 }
 
 fn exclusion(mechanism: Mechanism, reason: &str) -> Exclusion {
-    Exclusion { mechanism, reason: reason.to_owned(), until: None }
+    Exclusion::lasting(mechanism, reason)
 }

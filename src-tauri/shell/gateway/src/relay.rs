@@ -147,7 +147,7 @@ impl Relay {
 }
 
 /// The verdict over a broken stream.
-pub(crate) fn diagnose(failure: &StreamFailure, now: Timestamp) -> Diagnosis {
+pub(crate) fn diagnose(failure: &StreamFailure, context: &Context<'_>, now: Timestamp) -> Diagnosis {
     match failure {
         StreamFailure::Stated(error) => {
             let reply = match error.code.as_deref() {
@@ -155,15 +155,17 @@ pub(crate) fn diagnose(failure: &StreamFailure, now: Timestamp) -> Diagnosis {
                 Some(EMPTY_OR_GARBLED) => Reply::Transport { reason: Reason::EmptyOrGarbled, message: &error.message },
                 code => Reply::Http {
                     status: error.status.unwrap_or(502),
-                    retry_after: error.retry_after_text.as_deref(),
+                    headers: &HeaderMap::new(),
+                    body: "",
                     message: &error.message,
-                    code: code.or(error.kind.as_deref()),
+                    code,
+                    kind: error.kind.as_deref(),
                 },
             };
-            resilience::failure::diagnose(&reply, now)
+            resilience::failure::diagnose(&reply, context, now)
         }
         StreamFailure::Broken { reason, message } => {
-            resilience::failure::diagnose(&Reply::Transport { reason: *reason, message }, now)
+            resilience::failure::diagnose(&Reply::Transport { reason: *reason, message }, context, now)
         }
     }
 }

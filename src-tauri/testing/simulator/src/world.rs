@@ -1,7 +1,7 @@
 //! The simulated world: a real Engine, and a simple account of what must be true of it.
 
 use domain::{Candidate, Failure, Millis, Neutral, Outcome, Success, Timestamp};
-use resilience::{Admission, Admitted, Engine, Permit, Settings};
+use resilience::{Admission, Admitted, Caller, Engine, Permit, ResetScope, Settings};
 
 use crate::action::Action;
 
@@ -68,19 +68,16 @@ impl World {
             Action::Arrive { connection } => self.arrive(connection)?,
             Action::Succeed { attempt } => self.succeed(attempt)?,
             Action::Fail { attempt, reason } => {
-                let failure = Failure {
-                    status: None,
-                    reason,
-                    advertised_retry_after: None,
-                    until: None,
-                    message: "simulated".to_owned(),
-                };
+                let failure = Failure::plain(None, reason, "simulated");
                 self.settle(attempt, &Outcome::Failure(failure));
             }
             Action::Abandon { attempt } => self.abandon(attempt)?,
             Action::Cap { connection, cap } => self.accounts[connection].cap = cap,
             Action::Switch { connection, enabled } => self.accounts[connection].enabled = enabled,
-            Action::Reset { connection } => self.engine.reset(&self.candidate(connection).connection),
+            Action::Reset { connection } => {
+                let scope = ResetScope::Connection(self.candidate(connection).connection);
+                self.engine.reset(&scope, &self.settings, self.now);
+            }
             Action::Advance { millis } => self.now = self.now + Millis::new(millis),
         }
         self.check()
@@ -104,6 +101,7 @@ impl World {
             model: "m".to_owned(),
             priority: u32::try_from(connection).unwrap_or(u32::MAX),
             enabled: self.accounts[connection].enabled,
+            nature: domain::Nature::default(),
         }
     }
 
@@ -115,7 +113,7 @@ impl World {
         let candidate = self.candidate(connection);
         let Account { cap, enabled } = self.accounts[connection];
         let fits = cap.is_none_or(|cap| self.under_way(connection) < cap);
-        let admission = Admission { candidate: &candidate, max_concurrent: cap };
+        let admission = Admission { candidate: &candidate, max_concurrent: cap, caller: Caller::Direct };
         match self.engine.admit(&admission, &self.settings, self.now) {
             Admitted::Permit(_) if !enabled => Err(Broken::SwitchedOff { connection }),
             Admitted::Permit(permit) => {
@@ -139,25 +137,25 @@ impl World {
 
     fn succeed(&mut self, attempt: usize) -> Result<(), Broken> {
         let connection = self.settle(attempt, &Outcome::Success(Success::default()));
-        let picture = self.engine.connection(&self.candidate(connection).connection);
+        let picture = self.engine.connection(&self.candidate(connection).connection, &self.settings, self.now);
         if picture.last_error.is_some() { Err(Broken::NotRecovered { connection }) } else { Ok(()) }
     }
 
     fn abandon(&mut self, attempt: usize) -> Result<(), Broken> {
         let id = self.candidate(self.attempts[attempt].0).connection;
-        let before = self.engine.connection(&id).last_error;
+        let before = self.engine.connection(&id, &self.settings, self.now).last_error;
         let connection = self.settle(attempt, &Outcome::Neutral(Neutral::Abandoned));
-        if self.engine.connection(&id).last_error == before { Ok(()) } else { Err(Broken::NeutralHurt { connection }) }
+        if self.engine.connection(&id, &self.settings, self.now).last_error == before { Ok(()) } else { Err(Broken::NeutralHurt { connection }) }
     }
 
     fn check(&self) -> Result<(), Broken> {
-        let snapshot = self.engine.snapshot();
+        let snapshot = self.engine.snapshot(&self.settings, self.now);
         let open = u32::try_from(self.attempts.len()).unwrap_or(u32::MAX);
         if snapshot.in_flight != open {
             return Err(Broken::Permits { held: snapshot.in_flight, open });
         }
         for connection in 0..World::CONNECTIONS {
-            let counted = self.engine.connection(&self.candidate(connection).connection).in_flight;
+            let counted = self.engine.connection(&self.candidate(connection).connection, &self.settings, self.now).in_flight;
             if counted != self.under_way(connection) {
                 return Err(Broken::Count { connection });
             }

@@ -4,17 +4,65 @@
 //! ([`Diagnosis::next`]). A malformed request stops without blaming anyone; a refused connection blames and moves on.
 
 pub mod classification;
+pub mod error_rules;
+pub mod restatement;
 pub mod retry_hint;
 
-use domain::{Failure, Millis, Neutral, Outcome, Reason, Timestamp};
+use domain::{Failure, Nature, Neutral, Outcome, ProviderId, Reason, Timestamp};
+use http::HeaderMap;
+
+pub use error_rules::ErrorRule;
+pub use restatement::Restatement;
 
 /// What came back instead of an answer.
 #[derive(Clone, Debug)]
 pub enum Reply<'a> {
     /// An HTTP error, or an error inside a 200 (then `status` is the one its body states, else 502).
-    Http { status: u16, retry_after: Option<&'a str>, message: &'a str, code: Option<&'a str> },
+    Http {
+        status: u16,
+        headers: &'a HeaderMap,
+        /// The body, at most 16 KiB of it.
+        body: &'a str,
+        /// The message of the body, one redacted line.
+        message: &'a str,
+        /// Machine-readable words of the body: `error.code`, `error.type`.
+        code: Option<&'a str>,
+        kind: Option<&'a str>,
+    },
     /// No usable answer: the transport failed, the stream was cut, a limit of ours ran out.
     Transport { reason: Reason, message: &'a str },
+}
+
+/// What is known about the one that failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    pub provider: &'a ProviderId,
+    pub model: &'a str,
+    pub nature: &'a Nature,
+    pub rules: Rules<'a>,
+    /// The next local midnight.
+    pub midnight: Timestamp,
+}
+
+/// What data says about failures, the strongest last: the generic tables, the catalogue, the operator.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    pub provider: &'a ProviderRules,
+    /// The operator's rules for this provider.
+    pub operator: &'a [ErrorRule],
+    /// The operator's own ban phrases, beside the built-in ones (resilience specification, 7.2).
+    pub banned_signals: &'a [String],
+}
+
+/// The catalogue's data about one provider's failures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProviderRules {
+    pub restatements: Vec<Restatement>,
+    pub error_rules: Vec<ErrorRule>,
+    /// Rules may read the whole error text; otherwise only code, type, headers and status.
+    pub full_text: bool,
+    /// The scope of its rules is acted on.
+    pub honors_scope: bool,
 }
 
 /// What to try next.
@@ -22,6 +70,8 @@ pub enum Reply<'a> {
 pub enum Next {
     /// Another account of the same provider may do better.
     NextConnection,
+    /// Another account would answer alike; another model or provider may not.
+    NextTarget,
     /// Nobody else would answer differently: pass the refusal on.
     Stop,
 }
@@ -33,85 +83,23 @@ pub struct Diagnosis {
 }
 
 /// Judges a failed attempt. The only place that turns a reply into an [`Outcome`].
-pub fn diagnose(reply: &Reply<'_>, now: Timestamp) -> Diagnosis {
+pub fn diagnose(reply: &Reply<'_>, _context: &Context<'_>, now: Timestamp) -> Diagnosis {
     match *reply {
-        Reply::Http { status, retry_after, message, code } => {
-            let reason = classification::of(status, code, message);
-            let hint = retry_after.and_then(|text| retry_hint::retry_after(text, now));
-            judge(reason, Some(status), hint, message)
+        Reply::Http { status, headers, message, code, kind, .. } => {
+            let reason = classification::of(status, code.or(kind), message);
+            let announced = headers.get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+            let mut failure = Failure::plain(Some(status), reason, message);
+            failure.advertised_retry_after = announced.and_then(|text| retry_hint::retry_after(text, now));
+            judge(failure)
         }
-        Reply::Transport { reason, message } => judge(reason, None, None, message),
+        Reply::Transport { reason, message } => judge(Failure::plain(None, reason, message)),
     }
 }
 
-fn judge(reason: Reason, status: Option<u16>, hint: Option<Millis>, message: &str) -> Diagnosis {
-    if reason == Reason::InvalidRequest {
+fn judge(failure: Failure) -> Diagnosis {
+    if failure.reason == Reason::InvalidRequest {
         return Diagnosis { outcome: Outcome::Neutral(Neutral::InvalidRequest), next: Next::Stop };
     }
-    let failure = Failure { status, reason, advertised_retry_after: hint, until: None, message: message.to_owned() };
-    Diagnosis { outcome: Outcome::Failure(failure), next: next_after(reason) }
-}
-
-/// One mistyped model name fails everywhere alike (decision 28); everything else is worth another account.
-fn next_after(reason: Reason) -> Next {
-    match reason {
-        Reason::InvalidRequest | Reason::ModelNotFound => Next::Stop,
-        Reason::Auth
-        | Reason::QuotaExhausted
-        | Reason::RateLimit
-        | Reason::ServerError
-        | Reason::Overloaded
-        | Reason::Unreachable
-        | Reason::ConnectionReset
-        | Reason::Tls
-        | Reason::ResponseStartTimeout
-        | Reason::StreamIdleTimeout
-        | Reason::StreamCut
-        | Reason::EmptyOrGarbled => Next::NextConnection,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn http(status: u16) -> Diagnosis {
-        diagnose(&Reply::Http { status, retry_after: None, message: "no", code: None }, Timestamp::ZERO)
-    }
-
-    #[test]
-    fn a_malformed_request_blames_nobody_and_stops() {
-        for status in [400, 409, 413, 415, 422] {
-            let verdict = http(status);
-            assert_eq!(verdict.outcome, Outcome::Neutral(Neutral::InvalidRequest), "{status}");
-            assert_eq!(verdict.next, Next::Stop, "{status}");
-        }
-    }
-
-    #[test]
-    fn an_account_or_server_failure_moves_on() {
-        for status in [401, 402, 403, 408, 429, 500, 502, 503, 504, 529] {
-            let verdict = http(status);
-            assert!(matches!(verdict.outcome, Outcome::Failure(_)), "{status}");
-            assert_eq!(verdict.next, Next::NextConnection, "{status}");
-        }
-    }
-
-    #[test]
-    fn an_unknown_model_stops() {
-        assert_eq!(http(404).next, Next::Stop);
-    }
-
-    #[test]
-    fn the_upstreams_hint_is_kept_for_the_client() {
-        let reply = Reply::Http { status: 429, retry_after: Some("17"), message: "slow down", code: None };
-        let Outcome::Failure(failure) = diagnose(&reply, Timestamp::ZERO).outcome else { panic!("a failure") };
-        assert_eq!(failure.advertised_retry_after, Some(Millis::seconds(17)));
-    }
-
-    #[test]
-    fn a_dead_socket_moves_on() {
-        let reply = Reply::Transport { reason: Reason::ConnectionReset, message: "connection reset" };
-        assert_eq!(diagnose(&reply, Timestamp::ZERO).next, Next::NextConnection);
-    }
+    let next = if failure.reason == Reason::ModelNotFound { Next::NextTarget } else { Next::NextConnection };
+    Diagnosis { outcome: Outcome::Failure(failure), next }
 }

@@ -25,6 +25,7 @@ mod tests {
             model: "m".to_owned(),
             priority,
             enabled: true,
+            nature: domain::Nature::default(),
         }
     }
 

@@ -1,0 +1,1 @@
+//! Accounts that share an exhausted outgoing address (resilience specification, 20).
