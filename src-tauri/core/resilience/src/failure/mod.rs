@@ -5,6 +5,8 @@
 
 pub mod classification;
 pub mod error_rules;
+pub mod layers;
+pub mod lock_scope;
 pub mod restatement;
 pub mod retry_hint;
 
