@@ -14,6 +14,7 @@
 //! | [`concurrency_gate`] | connection | how many requests may be under way at once? |
 //! | [`failure`] | one reply | whose fault was it, and what should be tried next? |
 
+pub mod backoff;
 pub mod circuit_breaker;
 pub mod concurrency_gate;
 pub mod connection_cooldown;
@@ -26,6 +27,7 @@ pub mod model_lockout;
 pub mod permit;
 pub mod picture;
 pub mod provider_cooldown;
+pub mod rest_period;
 pub mod settings;
 pub mod stored;
 pub mod stream_watchdog;
