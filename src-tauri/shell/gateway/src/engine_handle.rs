@@ -1,5 +1,6 @@
 //! The Engine in the shell: one lock, held for one call, never across an await.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -9,7 +10,7 @@ use resilience::picture::ConnectionPicture;
 use resilience::{Admission, Admitted, Cleared, Effects, Engine, Permit, ResetScope, Snapshot};
 use settings::Settings;
 
-use crate::events::{Events, Topic};
+use crate::events::{Events, Topic, topics};
 use crate::journal;
 
 /// Decisions and verdicts go through here; effects are poured out after the lock is released.
@@ -56,7 +57,7 @@ impl EngineHandle {
         let now = self.inner.clock.now();
         let cleared = self.inner.engine.lock().reset(scope, &settings.resilience, now);
         self.perform(&cleared.effects);
-        self.inner.events.announce(&[Topic::Connections]);
+        self.inner.events.announce(&[Topic::Connections, Topic::Cooldowns, Topic::Breakers, Topic::Lockouts]);
         cleared
     }
 
@@ -85,10 +86,10 @@ impl EngineHandle {
     }
 
     fn perform(&self, effects: &Effects) {
-        if effects.events.is_empty() {
-            return;
-        }
         effects.events.iter().for_each(journal::write);
-        self.inner.events.announce(&[Topic::Connections]);
+        let topics: BTreeSet<Topic> = effects.events.iter().flat_map(topics).copied().collect();
+        if !topics.is_empty() {
+            self.inner.events.announce(&topics.into_iter().collect::<Vec<_>>());
+        }
     }
 }
