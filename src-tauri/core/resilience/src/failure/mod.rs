@@ -23,6 +23,7 @@ use http::HeaderMap;
 use classification::Facts;
 pub use error_rules::ErrorRule;
 pub use restatement::Restatement;
+pub use wording::is_generic;
 
 /// What came back instead of an answer.
 #[derive(Clone, Debug)]

@@ -168,6 +168,13 @@ pub(super) const GIVEN_UP: [&str; 5] = [
     "operation was aborted",
 ];
 
+/// Whether a marker of one provider would be found in, or would find, a phrase by which everybody's empty purse is
+/// recognised. Such a marker is refused (resilience specification, 18.5).
+pub fn is_generic(marker: &str) -> bool {
+    let marker = marker.to_lowercase();
+    CREDITS.iter().chain(&EMPTY_PURSE).any(|phrase| phrase.contains(&marker) || marker.contains(phrase))
+}
+
 /// Whether any of the phrases occurs.
 pub(super) fn any(text: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| text.contains(phrase))
