@@ -1,15 +1,17 @@
 //! The Engine in the shell: one lock, held for one call, never across an await.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use domain::{Availability, Clock, ConnectionId, Outcome};
 use parking_lot::Mutex;
 use resilience::picture::ConnectionPicture;
-use resilience::{Admission, Admitted, Cleared, Effects, Engine, Permit, ResetScope, Snapshot};
+use resilience::{Admission, Admitted, Cleared, Effects, Engine, Permit, ResetScope, Snapshot, Stored};
 use settings::Settings;
+use store::Store;
 
-use crate::events::{Events, Topic};
+use crate::events::{Events, Topic, topics};
 use crate::journal;
 
 /// Decisions and verdicts go through here; effects are poured out after the lock is released.
@@ -23,11 +25,24 @@ struct Inner {
     clock: Arc<dyn Clock>,
     settings: Arc<ArcSwap<Settings>>,
     events: Arc<Events>,
+    store: Store,
 }
 
 impl EngineHandle {
-    pub(crate) fn new(clock: Arc<dyn Clock>, settings: Arc<ArcSwap<Settings>>, events: Arc<Events>) -> Self {
-        EngineHandle { inner: Arc::new(Inner { engine: Mutex::new(Engine::default()), clock, settings, events }) }
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        settings: Arc<ArcSwap<Settings>>,
+        events: Arc<Events>,
+        store: Store,
+    ) -> Self {
+        EngineHandle { inner: Arc::new(Inner { engine: Mutex::default(), clock, settings, events, store }) }
+    }
+
+    /// Takes over what outlived a restart; before anything was admitted.
+    pub(crate) fn restore(&self, stored: Stored) {
+        let settings = self.inner.settings.load();
+        let engine = Engine::restore(stored, &settings.resilience, self.inner.clock.now());
+        *self.inner.engine.lock() = engine;
     }
 
     /// May this candidate be tried now?
@@ -47,23 +62,23 @@ impl EngineHandle {
         let settings = self.inner.settings.load();
         let now = self.inner.clock.now();
         let effects = self.inner.engine.lock().settle(permit, outcome, &settings.resilience, now);
-        self.perform(&effects);
+        self.perform(effects);
     }
 
-    /// An operator's hand.
+    /// An operator's hand. The effects in the answer have been carried out.
     pub fn reset(&self, scope: &ResetScope) -> Cleared {
         let settings = self.inner.settings.load();
         let now = self.inner.clock.now();
-        let cleared = self.inner.engine.lock().reset(scope, &settings.resilience, now);
-        self.perform(&cleared.effects);
-        self.inner.events.announce(&[Topic::Connections]);
+        let mut cleared = self.inner.engine.lock().reset(scope, &settings.resilience, now);
+        self.perform(std::mem::take(&mut cleared.effects));
+        self.inner.events.announce(&[Topic::Connections, Topic::Cooldowns, Topic::Breakers, Topic::Lockouts]);
         cleared
     }
 
     /// The connection is gone.
     pub fn forget(&self, connection: &ConnectionId) {
         let effects = self.inner.engine.lock().forget(connection);
-        self.perform(&effects);
+        self.perform(effects);
     }
 
     pub fn snapshot(&self) -> Snapshot {
@@ -73,7 +88,7 @@ impl EngineHandle {
         let effects = engine.tick(&settings.resilience, now);
         let snapshot = engine.snapshot(&settings.resilience, now);
         drop(engine);
-        self.perform(&effects);
+        self.perform(effects);
         snapshot
     }
 
@@ -84,11 +99,12 @@ impl EngineHandle {
         self.inner.engine.lock().connection(id, &settings.resilience, now)
     }
 
-    fn perform(&self, effects: &Effects) {
-        if effects.events.is_empty() {
-            return;
-        }
+    fn perform(&self, effects: Effects) {
         effects.events.iter().for_each(journal::write);
-        self.inner.events.announce(&[Topic::Connections]);
+        let topics: BTreeSet<Topic> = effects.events.iter().flat_map(topics).copied().collect();
+        if !topics.is_empty() {
+            self.inner.events.announce(&topics.into_iter().collect::<Vec<_>>());
+        }
+        self.inner.store.record_rows(effects.rows);
     }
 }

@@ -91,7 +91,12 @@ impl Gateway {
     pub async fn new(parts: Parts) -> Result<Gateway, Error> {
         let settings = Arc::new(ArcSwap::from_pointee(parts.settings.effective().clone()));
         let events = Arc::new(Events::new());
-        let engine = EngineHandle::new(Arc::clone(&parts.clock), Arc::clone(&settings), Arc::clone(&events));
+        let engine = EngineHandle::new(
+            Arc::clone(&parts.clock),
+            Arc::clone(&settings),
+            Arc::clone(&events),
+            parts.store.clone(),
+        );
         let gateway = Gateway(Arc::new(Inner {
             started_at: parts.clock.now(),
             clock: parts.clock,
@@ -130,6 +135,7 @@ impl Gateway {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.rebuild_names();
+        self.engine().restore(self.store().load_resilience().await?);
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod engine_handle;
 mod error;
 pub mod events;
 mod exhaustion;
+pub mod explain;
 mod gateway;
 mod hold;
 mod ingress;
