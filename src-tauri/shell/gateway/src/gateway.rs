@@ -15,12 +15,13 @@ use routing::NameTable;
 use settings::network::ProxyMode;
 use settings::{FieldError, Layered, Settings};
 use store::Store;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use upstream::{Proxy, Route, Target, Transport};
 
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
+use crate::auto_disable;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
@@ -91,11 +92,13 @@ impl Gateway {
     pub async fn new(parts: Parts) -> Result<Gateway, Error> {
         let settings = Arc::new(ArcSwap::from_pointee(parts.settings.effective().clone()));
         let events = Arc::new(Events::new());
+        let (banned, just_banned) = mpsc::unbounded_channel();
         let engine = EngineHandle::new(
             Arc::clone(&parts.clock),
             Arc::clone(&settings),
             Arc::clone(&events),
             parts.store.clone(),
+            banned,
         );
         let gateway = Gateway(Arc::new(Inner {
             started_at: parts.clock.now(),
@@ -126,6 +129,7 @@ impl Gateway {
             throttle: Mutex::default(),
         }));
         gateway.load().await?;
+        gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
         Ok(gateway)
     }
 

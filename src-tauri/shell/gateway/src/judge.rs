@@ -24,8 +24,6 @@ pub(crate) struct OperatorRules {
     pub(crate) banned_signals: Vec<String>,
 }
 
-static NO_RULES: std::sync::LazyLock<resilience::failure::ProviderRules> = std::sync::LazyLock::new(Default::default);
-
 /// Knows whom an attempt went to and under which rules it is judged.
 pub(crate) struct Judge {
     provider: Arc<Provider>,
@@ -86,7 +84,7 @@ impl Judge {
             model: &self.model,
             nature: &self.nature,
             rules: Rules {
-                provider: &NO_RULES,
+                provider: &self.provider.rules,
                 operator: self.operator.rules.get(&self.provider.id).map_or(&[], Vec::as_slice),
                 banned_signals: &self.operator.banned_signals,
             },
