@@ -13,6 +13,7 @@
 //! | [`egress_bucket`] | outgoing address | which accounts share an exhausted quota? |
 //! | [`concurrency_gate`] | connection | how many requests may be under way at once? |
 //! | [`cooldown_wait`] | one request | is it better to wait? |
+//! | [`stream_watchdog`] | one stream | is anything useful still coming? |
 //! | [`failure`] | one reply | whose fault was it, and what should be tried next? |
 
 pub mod circuit_breaker;

@@ -19,6 +19,7 @@ mod gateway;
 mod hold;
 mod ingress;
 mod journal;
+mod judge;
 mod keep_alive;
 mod live;
 mod models;

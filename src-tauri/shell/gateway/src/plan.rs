@@ -18,6 +18,7 @@ use crate::ingress::ClientRequest;
 pub(crate) struct Step {
     pub(crate) candidate: Candidate,
     pub(crate) entry: Arc<Entry>,
+    pub(crate) provider: Arc<Provider>,
 }
 
 /// What of a request decides whom it may go to.
@@ -31,7 +32,7 @@ pub(crate) fn plan(
     gateway: &Gateway,
     request: &ClientRequest,
     resolved: &Resolved,
-    provider: &Provider,
+    provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let asker = Asker { operation: request.operation, key: request.key.as_deref() };
     rank(gateway, &asker, resolved, provider)
@@ -58,7 +59,7 @@ pub(crate) fn rank(
         .into_iter()
         .filter_map(|attempt| {
             let entry = Arc::clone(entry_of(&attempt.candidate)?);
-            Some(Step { candidate: attempt.candidate, entry })
+            Some(Step { candidate: attempt.candidate, entry, provider: Arc::clone(provider) })
         })
         .collect();
     let exclusions = excluded
