@@ -43,7 +43,7 @@ pub(crate) fn rank(
     gateway: &Gateway,
     asker: &Asker<'_>,
     resolved: &Resolved,
-    provider: &Provider,
+    provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let connections = gateway.connections();
     let entries: Vec<Arc<Entry>> = connections.of_provider(&resolved.provider).cloned().collect();
