@@ -223,7 +223,8 @@ mod tests {
                 },
                 "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
                 "resilienceSettings": resilience::Settings::default().tree(),
-                "customBannedSignals": [], "autoDisableBannedAccounts": false, "sessionAffinityTtlMs": 0,
+                "customBannedSignals": [], "autoDisableBannedAccounts": false, "providerErrorRules": {},
+                "sessionAffinityTtlMs": 0,
             })
         );
         assert!(layered.sources().values().all(|source| *source == Source::Default));
@@ -365,6 +366,19 @@ mod tests {
         let breakers = &layered.effective().resilience.provider_breaker;
         assert_eq!((breakers.oauth.failure_threshold, breakers.apikey.failure_threshold), (20, 12));
         assert_eq!(layered.effective().resilience.request_queue.max_queue_depth, 7);
+    }
+
+    #[test]
+    fn an_operator_s_rule_that_makes_no_sense_is_refused_by_its_place() {
+        let (mut layered, _) = layered(&[], None, json!({}));
+        let rule = |status: u16| json!({ "status": status, "match": "quota", "scope": "connection" });
+        let wrong = json!({ "providerErrorRules": { "openai": [rule(429), rule(99)] } });
+        let errors = refused(&mut layered, wrong);
+        assert!(errors[0].contains("providerErrorRules.openai[1].status"), "{errors:?}");
+        assert!(layered.patch(&json!({ "providerErrorRules": { "openai": [rule(400)] } })).is_ok());
+        assert_eq!(layered.effective().provider_error_rules["openai"].len(), 1);
+        let unknown = json!({ "providerErrorRules": { "openai": [{ "status": 400, "text": "x" }] } });
+        assert_eq!(refused(&mut layered, unknown).len(), 1);
     }
 
     /// TS-05
