@@ -92,6 +92,7 @@ impl Gateway {
     pub async fn new(parts: Parts) -> Result<Gateway, Error> {
         let settings = Arc::new(ArcSwap::from_pointee(parts.settings.effective().clone()));
         let events = Arc::new(Events::new());
+        let operator_rules = OperatorRules::of(parts.settings.effective());
         let (banned, just_banned) = mpsc::unbounded_channel();
         let engine = EngineHandle::new(
             Arc::clone(&parts.clock),
@@ -120,7 +121,7 @@ impl Gateway {
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
-            operator_rules: ArcSwap::default(),
+            operator_rules: ArcSwap::from_pointee(operator_rules),
             settings_change: tokio::sync::Mutex::new(()),
             settings_changed: watch::Sender::new(()),
             engine,
@@ -213,6 +214,7 @@ impl Gateway {
         self.store().change_values(SETTINGS, &documents, self.now()).await?;
         let effective = candidate.effective().clone();
         *self.0.layered.lock() = candidate;
+        self.0.operator_rules.store(Arc::new(OperatorRules::of(&effective)));
         self.0.settings.store(Arc::new(effective));
         self.0.settings_changed.send_replace(());
         self.rebuild_names();
