@@ -176,7 +176,7 @@ impl Case<'_> {
             || missing_locally
             || (self.nature.per_model_quota && self.is_lockable_status());
         let lock = Lock {
-            scope: lock_scope::of(self.failure.status, self.nature, self.declared_scope()),
+            scope: self.lock_scope(),
             reason: self.lock_reason(),
             rest: self.lock_rest(),
             rule: self.failure.rule.clone(),
@@ -186,14 +186,24 @@ impl Case<'_> {
 
     /// A bare 500 is only recorded; whatever brought no answer counts as 502 or 504.
     fn is_lockable_status(self) -> bool {
-        match self.failure.status {
+        match self.quota_status() {
             Some(status) => matches!(status, 402 | 403 | 404 | 406 | 408 | 410 | 429 | 432 | 502..),
             None => true,
         }
     }
 
-    fn declared_scope(self) -> Option<LockScope> {
-        (self.failure.scope == Scope::Model || self.is_about_model()).then_some(LockScope::Model)
+    fn lock_scope(self) -> LockScope {
+        let one_model = self.failure.scope == Scope::Model || self.is_about_model();
+        lock_scope::of(self.quota_status(), self.nature, one_model.then_some(LockScope::Model))
+    }
+
+    /// The status, where a quota that was refused under another one counts as 429.
+    fn quota_status(self) -> Option<u16> {
+        match (self.failure.reason, self.failure.status) {
+            (_, status @ Some(402 | 403 | 429 | 432)) => status,
+            (Reason::RateLimit | Reason::QuotaExhausted, Some(_)) => Some(429),
+            (_, status) => status,
+        }
     }
 
     fn is_about_model(self) -> bool {
@@ -244,7 +254,7 @@ impl Case<'_> {
             Some(_) | None => "unknown",
         };
         Some(Lock {
-            scope: lock_scope::of(self.failure.status, self.nature, self.declared_scope()),
+            scope: self.lock_scope(),
             reason,
             rest: self.combo_rest(reason == "quota_exhausted"),
             rule: self.failure.rule.clone(),
