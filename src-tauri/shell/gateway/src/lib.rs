@@ -8,6 +8,7 @@ mod address_book;
 mod admit;
 mod attempt;
 mod attempt_loop;
+mod auto_disable;
 mod client_auth;
 pub mod edge;
 mod engine_handle;

@@ -47,7 +47,7 @@ pub(crate) fn rank(
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let connections = gateway.connections();
     let entries: Vec<Arc<Entry>> = connections.of_provider(&resolved.provider).cloned().collect();
-    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved)).collect();
+    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved, provider)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
 
     let Plan::Ranked { attempts, excluded } =
@@ -82,15 +82,21 @@ pub(crate) fn excluded_record(candidate: &Candidate, name: Option<String>, exclu
     }
 }
 
-fn candidate(entry: &Entry, resolved: &Resolved) -> Candidate {
+fn candidate(entry: &Entry, resolved: &Resolved, provider: &Provider) -> Candidate {
     Candidate {
         provider: resolved.provider.clone(),
         connection: entry.connection.id.clone(),
         model: resolved.model.clone(),
         priority: entry.connection.priority,
         enabled: entry.connection.is_active,
-        nature: Nature::default(),
+        nature: nature(entry, provider, &resolved.model),
     }
+}
+
+/// How health works for the model on this account: the catalogue's word, and the account's own where it has one.
+fn nature(entry: &Entry, provider: &Provider, model: &str) -> Nature {
+    let own = |key: &str| entry.connection.extra.get(key).and_then(serde_json::Value::as_bool);
+    provider.nature(model, own("passthroughModels"), own("disableCooling").unwrap_or(false))
 }
 
 /// What the request itself rules out, then what the Engine says.
