@@ -38,6 +38,8 @@ pub struct Failure {
     pub rule: Option<String>,
     /// One line, already redacted.
     pub message: String,
+    /// The client had already been given output: an answer that broke, not one that never came.
+    pub after_output: bool,
 }
 
 impl Failure {
@@ -55,6 +57,7 @@ impl Failure {
             advertised_retry_after: None,
             rule: None,
             message: message.to_owned(),
+            after_output: false,
         }
     }
 }
@@ -168,6 +171,8 @@ pub enum Reason {
     ContentStall,
     /// A good status, then the end, and nothing between.
     EarlyEof,
+    /// The upstream refused this one request of the account; several in a row mean a ban.
+    RequestRejected,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -219,6 +224,7 @@ impl Reason {
             Reason::ContextOverflow => "context_overflow",
             Reason::ContentStall => "content_stall",
             Reason::EarlyEof => "early_eof",
+            Reason::RequestRejected => "request_rejected",
         }
     }
 

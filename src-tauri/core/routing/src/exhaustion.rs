@@ -171,6 +171,7 @@ fn status_of(reason: Reason) -> u16 {
         | Reason::ModelAccessDenied
         | Reason::ContextOverflow
         | Reason::EarlyEof
+        | Reason::RequestRejected
         | Reason::QuotaExhausted
         | Reason::RateLimit
         | Reason::ModelNotFound
