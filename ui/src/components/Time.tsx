@@ -1,5 +1,6 @@
 import { useFormat } from "@/i18n";
 import { useNow } from "@/lib/use-now";
+import { RING_FULL_MS, StatusBadge } from "./StatusBadge";
 
 /** “3 min ago”, with the exact instant in the tooltip. */
 export function RelativeTime({ at, className }: { at: string; className?: string }) {
@@ -18,11 +19,25 @@ export function Countdown({ until, className }: { until: string; className?: str
   const format = useFormat();
   const now = useNow();
   const instant = Date.parse(until);
-  const remaining = instant - now;
   return (
     <time dateTime={until} title={format.full(instant)} className={className}>
-      {remaining < 60 * 60_000 ? format.remaining(remaining) : format.clock(instant)}
+      {format.until(instant, now)}
     </time>
+  );
+}
+
+/** The ring that empties, and what is left; the words grow no wider as they count down. */
+export function BackIn({ until, since, title }: { until: number; since?: number | undefined; title?: string }) {
+  const format = useFormat();
+  const now = useNow();
+  const whole = since === undefined ? RING_FULL_MS : until - since;
+  return (
+    <StatusBadge
+      state="cooling"
+      word={format.until(until, now)}
+      left={Math.max(0, Math.min(1, (until - now) / whole))}
+      title={[format.full(until), title].filter(Boolean).join("\n")}
+    />
   );
 }
 

@@ -1,0 +1,368 @@
+/** English words of what spares, locks and explains: resilience settings, cooldowns, lockouts, health, explain. */
+import { counter } from "./plural";
+
+const count = counter("en");
+
+export const resilience = {
+  title: "Resilience",
+  help: "What OmniRoute spares after a failure, and for how long. A change applies from the next request on.",
+  perClass: "Setting",
+  cooldown: {
+    title: "Connection cooldown",
+    help: "One account rests after it failed. Its neighbours go on.",
+  },
+  breaker: {
+    title: "Provider breaker",
+    help: "Stops all traffic to a provider that is down as a whole, until a single request finds it well again.",
+  },
+  stall: { title: "Stalled streams" },
+  providerCooldown: {
+    title: "Provider cooldown",
+    help: "Combos skip what has just failed in an earlier request. Direct requests never ask it.",
+    windows: "When a provider rests as a whole",
+  },
+  bans: {
+    title: "Banned accounts",
+    help: "Providers say in their own words that they closed an account. These are known without a list.",
+    warningTitle: "One broad word here can take healthy accounts out for good.",
+    warning:
+      "Every error that contains the phrase marks its connection as banned, and nothing but a person brings it back. Try a phrase before you add it.",
+    phrases: "Your own phrases",
+    noPhrases: "None. The known phrases are always looked for.",
+    phrase: "Phrase",
+    phrasePlaceholder: "account has been closed",
+    add: "Add phrase",
+    remove: (phrase: string) => `Remove “${phrase}”`,
+    duplicate: "It is already on the list.",
+    preview: (n: number) =>
+      n === 0
+        ? "No error on record contains it."
+        : `${count(n, "error on record contains", "errors on record contain")} it:`,
+    checking: "Looking through the errors on record…",
+    tryIt: "Type a phrase to see which errors on record contain it.",
+  },
+  fields: {
+    "connectionCooldown.baseCooldownMs": {
+      label: "First rest",
+      help: "Doubles with each further failure. 0 never rests.",
+    },
+    "connectionCooldown.useUpstreamRetryHints": {
+      label: "Trust announced waits",
+      help: "A wait the provider names replaces the doubling.",
+    },
+    "connectionCooldown.useUpstream429BreakerHints": {
+      label: "Rate limits hold the breaker",
+      help: "A breaker opened by rate limits waits as long as they last. Automatic: for cloud providers.",
+    },
+    "connectionCooldown.maxBackoffSteps": { label: "Doublings at most", help: "0 keeps every rest at the first." },
+    "providerBreaker.failureThreshold": { label: "Stops after", help: "Failures after which traffic stops." },
+    "providerBreaker.degradationThreshold": {
+      label: "Degraded after",
+      help: "Failures after which it is shown as degraded; traffic goes on.",
+    },
+    "providerBreaker.resetTimeoutMs": {
+      label: "Tries again after",
+      help: "Then one request goes through, to see whether it is well.",
+    },
+    "providerBreaker.maxBackoffMultiplier": {
+      label: "Longest wait",
+      help: "How many times the wait above failed tries can stretch it.",
+    },
+    "providerBreaker.backoffEscalationCount": {
+      label: "Doubles after",
+      help: "Failed tries after which the wait begins to double.",
+    },
+    "streamStallCooldown.enabled": {
+      label: "Rest an account whose stream stalls",
+      help: "A stream that stays open without output counts as a failure. Off, it is only noted.",
+    },
+    "providerCooldown.enabled": {
+      label: "Skip what has just failed",
+      help: "Remembers failures across requests, for combos.",
+    },
+    "providerCooldown.minRetryCooldownMs": {
+      label: "First rest of an account",
+      help: "Doubles with each further failure. 0 never rests.",
+    },
+    "providerCooldown.maxRetryCooldownMs": { label: "Longest rest of an account", help: "Never below the first." },
+    "providerCooldown.failureThreshold": { label: "Rests after", help: "Failures within the time below." },
+    "providerCooldown.failureWindowMs": { label: "Failures count for", help: "Older ones are forgotten." },
+    "providerCooldown.cooldownMs": { label: "Rests for", help: "Counted from the last of them." },
+    customBannedSignals: { label: "Your own phrases", help: "Added to the known ones." },
+    autoDisableBannedAccounts: {
+      label: "Switch banned accounts off",
+      help: "Otherwise they stay on the list, marked as banned. Either way nothing is sent to them.",
+    },
+    "modelLockout.enabled": {
+      label: "Lock models of every provider",
+      help: "Off, only providers with a quota per model lock their models.",
+    },
+    "modelLockout.errorCodes": { label: "Status codes that lock", help: "What a provider answers." },
+    "modelLockout.baseCooldownMs": { label: "First lock", help: "Doubles with each further failure." },
+    "modelLockout.maxCooldownMs": { label: "Longest lock", help: "A wait the provider names itself may be longer." },
+    "modelLockout.maxBackoffSteps": { label: "Doublings at most", help: "0 keeps every lock at the first." },
+    "modelLockout.useExponentialBackoff": { label: "Double with each failure", help: "Off, every lock is the first." },
+    "modelLockout.persist": { label: "Keep over a restart", help: "Locks still running are there again afterwards." },
+  },
+  fieldProblems: {
+    "providerBreaker.degradationThreshold": "Must be below the failures that stop it.",
+    "providerBreaker.failureThreshold": "Must be above the failures that degrade it.",
+    "providerCooldown.minRetryCooldownMs": "Cannot be longer than the longest rest.",
+    "providerCooldown.maxRetryCooldownMs": "Cannot be shorter than the first rest.",
+    "modelLockout.baseCooldownMs": "Cannot be longer than the longest lock.",
+    "modelLockout.maxCooldownMs": "Cannot be shorter than the first lock.",
+    customBannedSignals: "A phrase has at most 200 characters.",
+  },
+  lockReasons: {
+    rate_limit: "Rate limit",
+    rate_limited: "Rate limit",
+    quota_exhausted: "Quota used up",
+    not_found: "Model not found",
+    forbidden: "Not allowed",
+    server_error: "Provider error",
+    model_capacity: "No capacity",
+    unknown: "Failed",
+  },
+  breakerStates: {
+    CLOSED: "Working",
+    DEGRADED: "Degraded",
+    OPEN: "Stopped",
+    HALF_OPEN: "Trying one request",
+  },
+  breakerHelp: {
+    CLOSED: "breaker CLOSED: requests go through",
+    DEGRADED: "breaker DEGRADED: failures add up, requests still go through",
+    OPEN: "breaker OPEN: no request goes through until the next try",
+    HALF_OPEN: "breaker HALF_OPEN: one request goes through as a probe",
+  },
+  reset: "Reset breaker",
+  explain: "Explain a model",
+};
+
+export const modelCooldowns = {
+  title: "Model Cooldowns",
+  help: "Models that rest on one account while the account itself goes on. Each comes back by itself.",
+  filter: "Filter models",
+  emptyTitle: "No model is resting",
+  emptyHelp:
+    "When a provider limits one model of an account, that model rests here until the limit ends; the account's other models go on.",
+  lockoutSettings: "Lockout settings",
+  columns: {
+    model: "Model",
+    connection: "Connection",
+    provider: "Provider",
+    reason: "Reason",
+    failures: "Failures",
+    back: "Back in",
+  },
+  scopes: {
+    family: "all models that share this quota",
+    model: "this model",
+    exact: "exactly this model name",
+  },
+  since: (time: string) => `resting since ${time}`,
+  probe: (time: string) => `one request is let through at ${time}, to see whether it ended early`,
+  select: (model: string, connection: string) => `Select ${model} on ${connection}`,
+  enable: "Re-enable",
+  enableOne: (model: string, connection: string) => `Re-enable ${model} on ${connection}`,
+  enableSelected: (n: number) => `Re-enable ${n} selected`,
+  enableAll: "Re-enable all",
+  enableAllTitle: "Re-enable all models?",
+  enableAllHelp: "The next requests try them at once. Those that are still limited fail once more and rest again.",
+  enabled: (n: number) => (n === 1 ? "The model is used again" : `${n} models are used again`),
+};
+
+export const modelLockout = {
+  title: "Model Lockout",
+  help: "When a model rests on one account although the account is fine.",
+  rule: "What locks, and for how long",
+  ladder: "How a lock grows",
+  ladderHelp: "One failure after the other, without a success in between.",
+  failure: (n: number) => `Failure ${n}`,
+  further: "and so on",
+  restingNow: "Models resting now",
+};
+
+export const cooldowns = {
+  title: "Cooldown Manager",
+  help: "Every connection that is out of rotation, why, and for how long.",
+  filter: "Filter connections",
+  provider: "Provider",
+  anyProvider: "Any provider",
+  status: "Status",
+  statuses: {
+    out: "Out of rotation",
+    cooling_down: "Cooling down",
+    model_locked: "Models locked",
+    terminal: "Needs a person",
+    unavailable: "Last request failed",
+    healthy: "Healthy",
+  },
+  lockedModels: (n: number) => count(n, "model locked", "models locked"),
+  columns: {
+    connection: "Connection",
+    status: "Status",
+    backoff: "Level",
+    lastError: "Last error",
+    locks: "Locks",
+  },
+  backoffHelp: (level: number) =>
+    level === 0
+      ? "the next failure rests for the first length"
+      : `the rest was doubled ${count(level, "time", "times")}`,
+  emptyTitle: "Every connection is in rotation",
+  emptyHelp:
+    "A connection that fails rests for a while and comes back by itself. Until then it is listed here, with its reason and its time.",
+  noneTitle: "No connection fits",
+  noneHelp: "Nothing is in this state at the moment.",
+  noConnections: "No connection yet",
+  noConnectionsHelp: "Connect a provider first; what happens to it is then seen here.",
+  showOut: "Show what is out of rotation",
+  select: (name: string) => `Select ${name}`,
+  clear: "Clear",
+  clearOne: (name: string) => `Clear ${name}`,
+  repair: "Repair",
+  repairOne: (name: string) => `Repair ${name}`,
+  terminalHelp: "No timer ends this: give it a new key, or test it, on its own page.",
+  clearSelected: (n: number) => `Clear ${n} selected`,
+  clearAll: "Clear all",
+  clearProvider: (provider: string) => `Clear all of ${provider}`,
+  clearAllTitle: "Clear all cooldowns and locks?",
+  clearProviderTitle: (provider: string) => `Clear all cooldowns and locks of ${provider}?`,
+  clearAllHelp:
+    "The next requests try these connections at once. Those still limited fail once more and rest again. What needs a person stays as it is.",
+  cleared: (connections: number, locks: number) =>
+    [
+      connections > 0 && `${count(connections, "connection is", "connections are")} back`,
+      locks > 0 && count(locks, "lock removed", "locks removed"),
+    ]
+      .filter(Boolean)
+      .join(", ") || "There was nothing to clear",
+  skipped: (n: number) => `${count(n, "needs", "need")} a person and stayed as it was`,
+  rules: "Common rules",
+  rulesHelp: "The settings one reaches for while something rests too long or too short.",
+  allRules: "All resilience settings",
+};
+
+export const health = {
+  title: "Health",
+  well: (n: number) => (n === 1 ? "The one provider in use works." : `All ${n} providers in use work.`),
+  stopped: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} stopped.`,
+  shaky: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} failing now and then.`,
+  providers: "Providers",
+  providersHelp: "Each provider has a breaker: failures add up, and too many of them stop its traffic for a while.",
+  emptyTitle: "No provider has been asked yet",
+  emptyHelp: "After the first request each provider appears here, with the state of its breaker and its last hour.",
+  columns: {
+    provider: "Provider",
+    state: "State",
+    failures: "Failures",
+    history: "Last hour",
+    next: "Next try",
+  },
+  failures: (n: string, of: string) => `${n} of ${of}`,
+  failuresHelp: (degraded: number, open: number) => `degraded from ${degraded}, stopped at ${open}`,
+  lastFailure: (time: string) => `last failure ${time}`,
+  probing: "under way",
+  due: "with the next request",
+  ago: (minutes: number) => `${minutes} min ago`,
+  now: "now",
+  ribbon: (provider: string, parts: string) => `${provider} in the last hour: ${parts}`,
+  ribbonPart: (state: string, from: string, to: string) => `${state} ${from} to ${to}`,
+  reset: "Reset",
+  resetOne: (provider: string) => `Reset the breaker of ${provider}`,
+  resetAll: "Reset all",
+  resetAllTitle: "Reset all breakers?",
+  resetAllHelp: "Traffic flows again at once, also to providers that are still down. Locks of models are removed too.",
+  wasReset: (provider: string) => `${provider} is tried again`,
+  allReset: (n: number) => count(n, "breaker reset", "breakers reset"),
+
+  panel: {
+    subtitle: "Breaker",
+    history: "What happened",
+    none: "Nothing yet: it has always worked.",
+    notFound: "This provider has no breaker yet",
+    notFoundHelp: "It gets one with its first request.",
+    cycles: "Failed tries",
+    threshold: "Thresholds",
+    next: "Next try",
+    lastFailure: "Last failure",
+    failures: "Failures",
+    openProvider: "Open provider",
+    failuresThen: (n: number) => count(n, "failure", "failures"),
+    reasons: {
+      "elevated-failures": "Failures added up",
+      kind: "Too many failures",
+      "threshold-reached": "Too many failures",
+      "probe-failed": "The try failed",
+      "probe-success": "The try succeeded",
+      "timeout-elapsed": "The wait was over",
+      recovery: "Failures became rare again",
+      "success-recovery": "Failures became rare again",
+      "manual-reset": "Reset by hand",
+    },
+  },
+
+  system: "System",
+  gateway: "Gateway",
+  gatewayWell: "Running",
+  gatewayDegraded: "Cannot write to its database",
+  version: "Version",
+  uptime: "Running for",
+  process: "Process",
+  processOf: (pid: number, platform: string) => `${pid} on ${platform}`,
+  inFlight: "In flight",
+  requests: (running: number, queued: number) =>
+    queued > 0 ? `${count(running, "request", "requests")}, ${queued} waiting` : count(running, "request", "requests"),
+  connections: "Connections",
+  connectionsOf: (ready: number, total: number) => `${ready} of ${total} ready`,
+  failing: (n: number) => `${n} failing`,
+  off: (n: number) => `${n} off`,
+  withoutKey: (n: number) => `${n} without a key`,
+  log: "Request log",
+  logComplete: "complete",
+  logDropped: (n: number) => `${count(n, "entry", "entries")} lost`,
+};
+
+export const explain = {
+  title: "Explain",
+  help: "Who would be asked for a model right now, and why not the others.",
+  model: "Model",
+  pick: "Choose or type a model",
+  startTitle: "Which model?",
+  startHelp:
+    "Choose the name an agent asks for. Every connection that could serve it is listed in the order it would be asked, with what holds it back and until when.",
+  noCandidatesTitle: "Nobody offers this model",
+  noCandidatesHelp: "Check its spelling, write it as provider/model, or connect the provider that has it.",
+  first: "Asked first",
+  next: (n: number) => `Asked ${n === 2 ? "second" : n === 3 ? "third" : `as number ${n}`}, if those before fail`,
+  answer: {
+    first: (name: string, provider: string) => `${name} at ${provider} would be asked first.`,
+    none: "Nobody would be asked at the moment.",
+    noneUntil: (time: string) => `Nobody would be asked at the moment; the first is back in ${time}.`,
+  },
+  candidates: "Connections",
+  resolved: "Stands for",
+  resolvedBy: "Resolved by",
+  breaker: "Provider",
+  available: "Available",
+  out: "Left out",
+  causeAt: (status: string, time: string) => `${status} ${time}`.trim(),
+  openConnection: "Open",
+  openNamed: (name: string) => `Open ${name}`,
+  link: "Why not now?",
+};
+
+export const connectionHealth = {
+  title: "Health",
+  status: "Status",
+  backAt: "Back in",
+  level: "Backoff level",
+  levelHelp: "how often the rest was doubled",
+  lastError: "Last error",
+  breaker: "Provider",
+  locks: "Locked models",
+  nextTry: (time: string) => `next try in ${time}`,
+  clear: "Clear cooldown",
+  cleared: "The connection is used again",
+};
