@@ -2,20 +2,20 @@
  * The operations of resilience as the gateway will offer them, in the form of `bindings.ts`. To be removed as soon as the
  * generated bindings hold them.
  */
-import type { AuthType, BreakerState, ControlError, Done, Instant } from "./bindings";
+import type { AuthType, Breaker, BreakerState, ControlError, Done, Instant, Lockout } from "./bindings";
 
 type Reply<T> = Promise<{ status: "ok"; data: T } | { status: "error"; error: ControlError }>;
 
 export type PendingCommands = {
   breakers_list: () => Reply<Breakers>;
-  breaker_reset: (provider: string) => Reply<Done>;
-  resilience_reset: () => Reply<BreakersReset>;
+  breaker_reset: (id: string) => Reply<Done>;
+  resilience_reset: () => Reply<ResilienceReset>;
   model_cooldowns_list: () => Reply<ModelCooldowns>;
-  model_cooldowns_clear: (input: ModelCooldownChoice) => Reply<Done>;
+  model_cooldowns_clear: (input: ModelCooldownSelection) => Reply<ModelCooldownsCleared>;
   cooldowns_list: (input: CooldownFilter) => Reply<Cooldowns>;
-  cooldowns_clear: (input: CooldownChoice) => Reply<CooldownsCleared>;
-  resilience_explain: (input: ExplainQuery) => Reply<Explanation>;
-  banned_signals_preview: (input: SignalPhrase) => Reply<SignalPreview>;
+  cooldowns_clear: (input: CooldownSelection) => Reply<CooldownsCleared>;
+  resilience_explain: (input: ExplainQuery) => Reply<ResilienceExplanation>;
+  banned_signals_preview: (input: BannedSignal) => Reply<BannedSignalPreview>;
 };
 
 export const operations = [
@@ -27,7 +27,7 @@ export const operations = [
     path: "/api/resilience/breakers",
     status: 200,
     summary: "Circuit breakers with their history",
-    topics: ["breakers", "connections"],
+    topics: ["breakers"],
   },
   {
     kind: "read",
@@ -57,7 +57,7 @@ export const operations = [
     path: "/api/resilience/explain",
     status: 200,
     summary: "Who would be asked for a model, and why not the others",
-    topics: ["connections", "cooldowns", "breakers", "lockouts", "combos", "settings"],
+    topics: ["connections", "cooldowns", "breakers", "lockouts", "combos"],
   },
   {
     kind: "change",
@@ -74,7 +74,7 @@ export const operations = [
     method: "POST",
     name: "breaker_reset",
     open: false,
-    path: "/api/resilience/breakers/{provider}/reset",
+    path: "/api/resilience/breakers/{id}/reset",
     status: 200,
     summary: "Close one breaker",
     topics: ["breakers"],
@@ -111,12 +111,21 @@ export const operations = [
   },
 ] as const;
 
-export type BreakersReset = { ok: boolean; resetCount: number; message: string };
+export type ResilienceReset = {
+  ok: boolean;
+  /** Breakers that are closed now and were not as new before. */
+  resetCount: number;
+  /** Model locks that ended. */
+  lockoutsCleared: number;
+  message: string;
+};
 
-export type Breakers = { breakers: ProviderBreakerDetail[] };
+export type Breakers = { breakers: BreakerDetail[] };
 
-export type ProviderBreakerDetail = {
+/** One provider's circuit breaker with its numbers and its latest changes. */
+export type BreakerDetail = {
   provider: string;
+  /** The provider's id where the catalogue no longer knows it. */
   providerName: string;
   state: BreakerState;
   failureCount: number;
@@ -125,8 +134,9 @@ export type ProviderBreakerDetail = {
   /** Failed probes since the last recovery. */
   openCycles: number;
   lastFailure: Instant | null;
+  /** Until a probe is let through; 0 unless open. */
   retryAfterMs: number;
-  /** Whether the one probe of the half-open state is under way. */
+  /** The one probe of the half-open state is under way. */
   probing: boolean;
   /** The latest twenty, oldest first. */
   transitions: BreakerTransition[];
@@ -140,13 +150,17 @@ export type BreakerTransition = {
   reason: string;
 };
 
-export type ModelCooldowns = { items: ModelCooldown[] };
+export type ModelCooldowns = {
+  /** The longest remaining first. */
+  items: ModelCooldown[];
+};
 
+/** A model, or the models that share its quota, that rests on one account. */
 export type ModelCooldown = {
   provider: string;
   connectionId: string;
+  /** The id where the connection is gone. */
   connectionName: string;
-  /** The model, or the name of a quota family. */
   model: string;
   reason: string;
   /** `family`, `model` or `exact`. */
@@ -155,30 +169,39 @@ export type ModelCooldown = {
   failureCount: number;
   lockedAt: Instant;
   expiresAt: Instant;
-  probeAt?: Instant | null;
+  /** When one request is let through to see whether it ended early. */
+  probeAt: Instant | null;
 };
 
-/** All of them, or one model: on one connection, or on every one of the provider. */
-export type ModelCooldownChoice = {
-  all?: boolean | null;
+/** Which locks to end: `provider` and `model`, on one `connection` or on all of the provider; or `all`. */
+export type ModelCooldownSelection = {
   provider?: string | null;
   connection?: string | null;
   model?: string | null;
+  all?: boolean | null;
 };
+
+export type ModelCooldownsCleared = { ok: boolean; removed: number; clearedAll: boolean };
 
 export type CooldownFilter = { provider?: string | null };
 
-export type Cooldowns = { connections: CooldownRow[]; generatedAt: Instant };
+export type Cooldowns = {
+  /** By provider, then priority. */
+  connections: CooldownConnection[];
+  generatedAt: Instant;
+};
 
 export type CooldownStatus = "terminal" | "cooling_down" | "model_locked" | "unavailable" | "healthy";
 
-export type CooldownRow = {
+/** One account and what keeps it out of routing. */
+export type CooldownConnection = {
   id: string;
   provider: string;
   name: string;
   authType: AuthType;
   priority: number;
   isActive: boolean;
+  /** The strongest that holds. */
   status: CooldownStatus;
   testStatus: string;
   rateLimitedUntil: Instant | null;
@@ -188,11 +211,11 @@ export type CooldownRow = {
   lastError: string | null;
   lastErrorType: string | null;
   lastErrorAt: Instant | null;
-  lockouts: { model: string; reason: string; remainingMs: number; expiresAt: Instant }[];
+  lockouts: Lockout[];
 };
 
-/** These connections; or all, of one provider or of every one. */
-export type CooldownChoice = { connectionIds?: string[] | null; all?: boolean | null; provider?: string | null };
+/** Which accounts to make eligible again: `connectionIds`, or `all`, of one `provider` or of every one. */
+export type CooldownSelection = { connectionIds?: string[] | null; all?: boolean | null; provider?: string | null };
 
 export type CooldownsCleared = {
   ok: boolean;
@@ -204,34 +227,48 @@ export type CooldownsCleared = {
 
 export type ExplainQuery = { model: string };
 
-export type Explanation = {
+/** Where a request for a model would go now, and who would be left out. */
+export type ResilienceExplanation = {
   model: string;
-  provider: string | null;
-  resolvedModel: string | null;
-  /** Which rule of gateway specification 1.4 resolved the name. */
-  rule: number | null;
-  breaker: { state: BreakerState; retryAfterMs: number } | null;
-  /** In the order in which they would be asked. */
-  candidates: Candidate[];
+  provider: string;
+  resolvedModel: string;
+  /** Which rule resolved the name (gateway specification, 1.4). */
+  rule: number;
+  breaker: Breaker;
+  /** Those that would be tried, in their order; then those left out. */
+  candidates: CandidateExplanation[];
 };
 
-export type Candidate = {
+export type CandidateExplanation = {
   connectionId: string;
   connectionName: string;
   provider: string;
   model: string;
   available: boolean;
+  /** What leaves it out; `null` when it is available, like everything below. */
   mechanism: string | null;
   reason: string | null;
   until: Instant | null;
   remainingMs: number | null;
-  cause?: { status: number | null; message: string; at: Instant } | null;
+  cause: ExclusionCause | null;
 };
 
-export type SignalPhrase = { phrase: string };
+/** What the upstream said when it came to this. */
+export type ExclusionCause = { status: number | null; message: string; at: Instant };
 
-export type SignalPreview = {
-  /** How many of the errors on record contain it. */
-  matches: number;
+export type BannedSignal = { phrase: string };
+
+/** What a phrase would have hit, had it been a ban signal. */
+export type BannedSignalPreview = {
+  /** Connections whose last error it occurs in. */
+  matches: BannedSignalMatch[];
+  /** Different errors of recent requests that it occurs in, the newest first; at most ten. */
   examples: string[];
+};
+
+export type BannedSignalMatch = {
+  connectionId: string;
+  connectionName: string;
+  lastErrorAt: Instant;
+  excerpt: string;
 };

@@ -10,6 +10,6 @@ export function useBreakerReset() {
   return {
     busy: isPending,
     one: (provider: string, name: string) =>
-      mutate({ provider }, { onSuccess: () => notify.done(words.wasReset(name)), onError: report }),
+      mutate({ id: provider }, { onSuccess: () => notify.done(words.wasReset(name)), onError: report }),
   };
 }

@@ -1,4 +1,4 @@
-import type { CooldownChoice, CooldownsCleared } from "@/bindings.pending";
+import type { CooldownSelection, CooldownsCleared } from "@/bindings.pending";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { notify, useReportError } from "./notify";
@@ -14,6 +14,6 @@ export function useCooldownClear() {
   };
   return {
     busy: isPending,
-    clear: (choice: CooldownChoice): Promise<void> => mutateAsync(choice).then(tell, report),
+    clear: (choice: CooldownSelection): Promise<void> => mutateAsync(choice).then(tell, report),
   };
 }

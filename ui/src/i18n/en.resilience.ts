@@ -34,10 +34,10 @@ export const resilience = {
     add: "Add phrase",
     remove: (phrase: string) => `Remove “${phrase}”`,
     duplicate: "It is already on the list.",
-    preview: (n: number) =>
-      n === 0
-        ? "No error on record contains it."
-        : `${count(n, "error on record contains", "errors on record contain")} it:`,
+    noMatch: "No error on record contains it.",
+    wouldBan: (n: number) =>
+      `${count(n, "connection would have been banned", "connections would have been banned")} by its last error:`,
+    inRequests: (n: number) => `Found in ${count(n, "error", "errors")} of recent requests:`,
     checking: "Looking through the errors on record…",
     tryIt: "Type a phrase to see which errors on record contain it.",
   },
@@ -195,7 +195,7 @@ export const cooldowns = {
     cooling_down: "Cooling down",
     model_locked: "Models locked",
     terminal: "Needs a person",
-    unavailable: "Last request failed",
+    unavailable: "Failed or switched off",
     healthy: "Healthy",
   },
   lockedModels: (n: number) => count(n, "model locked", "models locked"),
@@ -355,14 +355,11 @@ export const explain = {
 
 export const connectionHealth = {
   title: "Health",
-  status: "Status",
-  backAt: "Back in",
   level: "Backoff level",
   levelHelp: "how often the rest was doubled",
   lastError: "Last error",
   breaker: "Provider",
   locks: "Locked models",
-  nextTry: (time: string) => `next try in ${time}`,
   clear: "Clear cooldown",
-  cleared: "The connection is used again",
+  explain: "Who would be asked for its default model?",
 };

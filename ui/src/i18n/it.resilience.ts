@@ -35,10 +35,10 @@ export const resilience: Messages["resilience"] = {
     add: "Aggiungi frase",
     remove: (phrase) => `Togli «${phrase}»`,
     duplicate: "È già nell'elenco.",
-    preview: (n) =>
-      n === 0
-        ? "Nessun errore registrato la contiene."
-        : `${count(n, "errore registrato la contiene", "errori registrati la contengono")}:`,
+    noMatch: "Nessun errore registrato la contiene.",
+    wouldBan: (n) =>
+      `${count(n, "connessione sarebbe stata esclusa", "connessioni sarebbero state escluse")} per l'ultimo errore:`,
+    inRequests: (n) => `Si trova in ${count(n, "errore", "errori")} delle ultime richieste:`,
     checking: "Ricerca tra gli errori registrati…",
     tryIt: "Scrivi una frase per vedere quali errori registrati la contengono.",
   },
@@ -209,7 +209,7 @@ export const cooldowns: Messages["cooldowns"] = {
     cooling_down: "In pausa",
     model_locked: "Modelli bloccati",
     terminal: "Serve una persona",
-    unavailable: "Ultima richiesta fallita",
+    unavailable: "Fallite o spente",
     healthy: "In salute",
   },
   lockedModels: (n) => count(n, "modello bloccato", "modelli bloccati"),
@@ -374,14 +374,11 @@ export const explain: Messages["explain"] = {
 
 export const connectionHealth: Messages["connectionHealth"] = {
   title: "Salute",
-  status: "Stato",
-  backAt: "Torna tra",
   level: "Livello di pausa",
   levelHelp: "quante volte la pausa è raddoppiata",
   lastError: "Ultimo errore",
   breaker: "Provider",
   locks: "Modelli bloccati",
-  nextTry: (time) => `prossima prova tra ${time}`,
   clear: "Togli la pausa",
-  cleared: "La connessione è di nuovo in uso",
+  explain: "A chi si chiederebbe il suo modello predefinito?",
 };

@@ -7,6 +7,7 @@ const at = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
 const lock = (seconds: number) => ({
   model: "m",
   reason: "rate_limit",
+  scope: "model",
   remainingMs: seconds * 1_000,
   expiresAt: at(seconds),
 });

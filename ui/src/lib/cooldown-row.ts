@@ -1,8 +1,8 @@
 /** A connection in the cooldown manager, with the time applied that passed since it was read. */
-import type { CooldownRow, CooldownStatus } from "@/bindings.pending";
+import type { CooldownConnection, CooldownStatus } from "@/bindings.pending";
 import type { State } from "./connection-state";
 
-export type LiveRow = CooldownRow & {
+export type LiveRow = CooldownConnection & {
   /** End of its own cooldown, or the first of its locks to end; none when no waiting ends it. */
   readonly until: number | null;
 };
@@ -16,7 +16,7 @@ export const statusSign: Readonly<Record<CooldownStatus, State>> = {
 };
 
 /** The strongest that still holds: terminal, then cooling, then locked, then the last failure. */
-export function liveRow(row: CooldownRow, now: number): LiveRow {
+export function liveRow(row: CooldownConnection, now: number): LiveRow {
   const lockouts = row.lockouts.filter(({ expiresAt }) => Date.parse(expiresAt) > now);
   const cooling = row.rateLimitedUntil ? Date.parse(row.rateLimitedUntil) : 0;
   if (row.status === "terminal") return { ...row, lockouts, until: null };

@@ -1,11 +1,17 @@
 /** Records of what is spared and locked, as the gateway sends them. */
 import type { Health, SettingField, Value } from "@/bindings";
-import type { Candidate, CooldownRow, Explanation, ModelCooldown, ProviderBreakerDetail } from "@/bindings.pending";
+import type {
+  BreakerDetail,
+  CandidateExplanation,
+  CooldownConnection,
+  ModelCooldown,
+  ResilienceExplanation,
+} from "@/bindings.pending";
 import { type Answers, refuse } from "./fake-host";
 
 export const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 
-export function cooldownRow(id: string, part: Partial<CooldownRow> = {}): CooldownRow {
+export function cooldownRow(id: string, part: Partial<CooldownConnection> = {}): CooldownConnection {
   return {
     id,
     provider: "anthropic",
@@ -39,11 +45,12 @@ export function modelCooldown(model: string, part: Partial<ModelCooldown> = {}):
     failureCount: 1,
     lockedAt: inSeconds(-10),
     expiresAt: inSeconds(120),
+    probeAt: null,
     ...part,
   };
 }
 
-export function breaker(provider: string, part: Partial<ProviderBreakerDetail> = {}): ProviderBreakerDetail {
+export function breaker(provider: string, part: Partial<BreakerDetail> = {}): BreakerDetail {
   return {
     provider,
     providerName: provider,
@@ -60,7 +67,7 @@ export function breaker(provider: string, part: Partial<ProviderBreakerDetail> =
   };
 }
 
-export function candidate(id: string, part: Partial<Candidate> = {}): Candidate {
+export function candidate(id: string, part: Partial<CandidateExplanation> = {}): CandidateExplanation {
   return {
     connectionId: id,
     connectionName: id,
@@ -71,17 +78,21 @@ export function candidate(id: string, part: Partial<Candidate> = {}): Candidate 
     reason: null,
     until: null,
     remainingMs: null,
+    cause: null,
     ...part,
   };
 }
 
-export function explanation(candidates: Candidate[], part: Partial<Explanation> = {}): Explanation {
+export function explanation(
+  candidates: CandidateExplanation[],
+  part: Partial<ResilienceExplanation> = {},
+): ResilienceExplanation {
   return {
     model: "anthropic/claude-sonnet-4-6",
     provider: "anthropic",
     resolvedModel: "claude-sonnet-4-6",
     rule: 7,
-    breaker: { state: "CLOSED", retryAfterMs: 0 },
+    breaker: { state: "CLOSED", failureCount: 0, retryAfterMs: 0 },
     candidates,
     ...part,
   };
@@ -106,7 +117,7 @@ export const health: Health = {
 
 function field(path: string, kind: string, byDefault: Value, part: Partial<SettingField> = {}): SettingField {
   return {
-    path: `resilienceSettings.${path}`,
+    path: path.includes(".") ? `resilienceSettings.${path}` : path,
     kind,
     unit: kind === "duration" ? "ms" : null,
     min: null,
@@ -168,10 +179,10 @@ export const resilienceFields: readonly SettingField[] = [
 ];
 
 type Spared = {
-  rows: CooldownRow[];
+  rows: CooldownConnection[];
   locks: ModelCooldown[];
-  breakers: ProviderBreakerDetail[];
-  explanations: Explanation[];
+  breakers: BreakerDetail[];
+  explanations: ResilienceExplanation[];
   fields: readonly SettingField[];
 };
 
@@ -181,23 +192,24 @@ export function resilienceWorld(part: Partial<Spared> = {}): Answers {
   return {
     health_get: () => health,
     breakers_list: () => ({ breakers: state.breakers }),
-    breaker_reset: ({ provider }) => {
-      state.breakers = state.breakers.map((b) => (b.provider === provider ? breaker(provider) : b));
+    breaker_reset: ({ id }) => {
+      state.breakers = state.breakers.map((b) => (b.provider === id ? breaker(id) : b));
       return { ok: true };
     },
     resilience_reset: () => {
       const resetCount = state.breakers.length;
       state.breakers = state.breakers.map(({ provider }) => breaker(provider));
-      return { ok: true, resetCount, message: "" };
+      return { ok: true, resetCount, lockoutsCleared: 0, message: "" };
     },
     model_cooldowns_list: () => ({ items: state.locks }),
     model_cooldowns_clear: ({ all, connection, model }) => {
+      const before = state.locks.length;
       state.locks = all ? [] : state.locks.filter((l) => l.connectionId !== connection || l.model !== model);
-      return { ok: true };
+      return { ok: true, removed: before - state.locks.length, clearedAll: all === true };
     },
     cooldowns_list: () => ({ connections: state.rows, generatedAt: new Date().toISOString() }),
     cooldowns_clear: ({ connectionIds, all, provider }) => {
-      const meant = (row: CooldownRow) =>
+      const meant = (row: CooldownConnection) =>
         all ? !provider || row.provider === provider : (connectionIds ?? []).includes(row.id);
       const rows = state.rows.filter(meant);
       const terminal = rows.filter(({ status }) => status === "terminal");
@@ -216,8 +228,13 @@ export function resilienceWorld(part: Partial<Spared> = {}): Answers {
       state.explanations.find((known) => known.model === model) ?? refuse({ code: "not_found" }),
     banned_signals_preview: ({ phrase }) =>
       phrase.includes("limit")
-        ? { matches: 2, examples: ["429 rate limit exceeded", "your limit is reached"] }
-        : { matches: 0, examples: [] },
+        ? {
+            matches: [
+              { connectionId: "c1", connectionName: "Work", lastErrorAt: inSeconds(-60), excerpt: "429 rate limit" },
+            ],
+            examples: ["rate limit exceeded, try again later", "your monthly limit is reached"],
+          }
+        : { matches: [], examples: [] },
     settings_fields: () => ({ fields: [...state.fields] }),
     settings_update: (patch) => {
       state.fields = state.fields.map((f) => {

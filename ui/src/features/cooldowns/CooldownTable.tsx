@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import type { CooldownChoice } from "@/bindings.pending";
+import type { CooldownSelection } from "@/bindings.pending";
 import { type Column, DataTable } from "@/components/DataTable";
 import { type Selection, useSelectionColumn } from "@/components/Selection";
 import { StatusBadge } from "@/components/StatusBadge";
@@ -14,7 +14,7 @@ type CooldownTableProps = {
   selection: Selection;
   nameOf(provider: string): string;
   busy: boolean;
-  onClear(choice: CooldownChoice): Promise<void>;
+  onClear(choice: CooldownSelection): Promise<void>;
 };
 
 const idOf = ({ id }: LiveRow) => id;
@@ -162,12 +162,16 @@ function Status({ row }: { row: LiveRow }) {
     terminal: terminalWord(row.testStatus, messages.state),
     model_locked: words.lockedModels(row.lockouts.length),
     cooling_down: messages.state.cooling,
-    unavailable: messages.state.unavailable,
+    unavailable: row.isActive ? messages.state.unavailable : messages.state.off,
     healthy: messages.state.ready,
   }[row.status];
   return (
     <span className="inline-flex max-w-full items-center gap-1.5">
-      <StatusBadge state={statusSign[row.status]} word={word} title={[row.status, ...locks].join("\n")} />
+      <StatusBadge
+        state={row.status === "unavailable" && !row.isActive ? "terminal" : statusSign[row.status]}
+        word={word}
+        title={[row.status, ...locks].join("\n")}
+      />
       {row.status !== "model_locked" && locks.length > 0 && (
         <span className="shrink-0 text-ink-faint text-xs" title={locks.join("\n")}>
           +{locks.length}

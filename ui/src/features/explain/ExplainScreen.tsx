@@ -1,6 +1,6 @@
 /** Who would be asked for a model right now, in which order, and what holds the others back. */
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import type { Candidate, Explanation } from "@/bindings.pending";
+import type { CandidateExplanation, ResilienceExplanation } from "@/bindings.pending";
 import { BreakerBadge } from "@/components/BreakerBadge";
 import { Fact, Facts } from "@/components/Facts";
 import { Section } from "@/components/Field";
@@ -90,7 +90,7 @@ function Answer({ model }: { model: string }) {
 }
 
 /** A timer that ended makes its candidate available; whether something else holds it back is read again soon after. */
-function useLiveCandidates(candidates: readonly Candidate[] | undefined): Candidate[] {
+function useLiveCandidates(candidates: readonly CandidateExplanation[] | undefined): CandidateExplanation[] {
   const now = useNow();
   return (candidates ?? []).map((candidate) =>
     !candidate.available && candidate.until !== null && Date.parse(candidate.until) <= now
@@ -99,7 +99,7 @@ function useLiveCandidates(candidates: readonly Candidate[] | undefined): Candid
   );
 }
 
-function Sentence({ candidates }: { candidates: readonly Candidate[] }) {
+function Sentence({ candidates }: { candidates: readonly CandidateExplanation[] }) {
   const words = useMessages().explain.answer;
   const format = useFormat();
   const now = useNow();
@@ -117,7 +117,7 @@ function Sentence({ candidates }: { candidates: readonly Candidate[] }) {
   );
 }
 
-function Resolution({ explanation, readAt }: { explanation: Explanation; readAt: number }) {
+function Resolution({ explanation, readAt }: { explanation: ResilienceExplanation; readAt: number }) {
   const messages = useMessages();
   const words = messages.explain;
   const rules = messages.requests.story.rules;
@@ -126,33 +126,29 @@ function Resolution({ explanation, readAt }: { explanation: Explanation; readAt:
   return (
     <div className="mt-2 mb-8">
       <Facts>
-        {resolvedModel && (
-          <Fact label={words.resolved}>
-            <code className="break-all font-mono">{provider ? `${provider}/${resolvedModel}` : resolvedModel}</code>
-          </Fact>
-        )}
-        {rule !== null && rule in rules && (
+        <Fact label={words.resolved}>
+          <code className="break-all font-mono">{`${provider}/${resolvedModel}`}</code>
+        </Fact>
+        {rule in rules && (
           <Fact label={words.resolvedBy}>
             <span title={messages.requests.story.ruleTechnical(rule)}>{rules[rule as keyof typeof rules]}</span>
           </Fact>
         )}
-        {breaker && provider && (
-          <Fact label={words.breaker}>
-            <Link
-              to="/monitoring/health/$providerId"
-              params={{ providerId: provider }}
-              className="inline-flex max-w-full items-center gap-2 hover:underline"
-            >
-              <BreakerBadge state={breakerNow(breaker, readAt, now)} />
-            </Link>
-          </Fact>
-        )}
+        <Fact label={words.breaker}>
+          <Link
+            to="/monitoring/health/$providerId"
+            params={{ providerId: provider }}
+            className="inline-flex max-w-full hover:underline"
+          >
+            <BreakerBadge state={breakerNow(breaker, readAt, now)} />
+          </Link>
+        </Fact>
       </Facts>
     </div>
   );
 }
 
-function CandidateRow({ candidate, position }: { candidate: Candidate; position: number }) {
+function CandidateRow({ candidate, position }: { candidate: CandidateExplanation; position: number }) {
   const messages = useMessages();
   const words = messages.explain;
   const { connectionId, connectionName, provider, available, until } = candidate;
@@ -186,7 +182,7 @@ function CandidateRow({ candidate, position }: { candidate: Candidate; position:
   );
 }
 
-function Mechanism({ candidate: { mechanism, until } }: { candidate: Candidate }) {
+function Mechanism({ candidate: { mechanism, until } }: { candidate: CandidateExplanation }) {
   const messages = useMessages();
   const { mechanisms } = messages.requests.story;
   const word =
@@ -200,7 +196,7 @@ function Mechanism({ candidate: { mechanism, until } }: { candidate: Candidate }
   return <StatusBadge state={state} word={word} {...(mechanism && { title: mechanism })} />;
 }
 
-function Why({ candidate: { reason, mechanism } }: { candidate: Candidate }) {
+function Why({ candidate: { reason, mechanism } }: { candidate: CandidateExplanation }) {
   const messages = useMessages();
   const { reasons } = messages.requests.story;
   if (reason !== null && reason in reasons) return reasons[reason as keyof typeof reasons];
@@ -211,7 +207,7 @@ function Why({ candidate: { reason, mechanism } }: { candidate: Candidate }) {
 }
 
 /** What the provider said when it came to this. */
-function Cause({ candidate: { cause } }: { candidate: Candidate }) {
+function Cause({ candidate: { cause } }: { candidate: CandidateExplanation }) {
   if (!cause) return null;
   return (
     <p className="select-text break-words text-ink-faint text-xs">

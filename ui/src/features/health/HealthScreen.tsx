@@ -1,7 +1,7 @@
 /** Is every provider well? Their breakers with the last hour, and the facts of the gateway itself. */
 import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import type { ProviderBreakerDetail } from "@/bindings.pending";
+import type { BreakerDetail } from "@/bindings.pending";
 import { BreakerBadge, BreakerRibbon } from "@/components/BreakerBadge";
 import { Confirm } from "@/components/Confirm";
 import { type Column, DataTable } from "@/components/DataTable";
@@ -20,7 +20,7 @@ import { NextTry } from "./NextTry";
 import { SystemFacts } from "./SystemFacts";
 
 const HOUR_MS = 60 * 60_000;
-const idOf = ({ provider }: ProviderBreakerDetail) => provider;
+const idOf = ({ provider }: BreakerDetail) => provider;
 
 export function HealthScreen() {
   const messages = useMessages();
@@ -66,7 +66,7 @@ export function HealthScreen() {
 }
 
 /** With time applied: what is wrong stands first. */
-function useLiveBreakers(breakers: readonly ProviderBreakerDetail[] | undefined, readAt: number) {
+function useLiveBreakers(breakers: readonly BreakerDetail[] | undefined, readAt: number) {
   const now = useNow();
   const rank = { OPEN: 0, HALF_OPEN: 1, DEGRADED: 2, CLOSED: 3 };
   return (breakers ?? [])
@@ -74,8 +74,8 @@ function useLiveBreakers(breakers: readonly ProviderBreakerDetail[] | undefined,
     .sort((a, b) => rank[a.state] - rank[b.state] || a.providerName.localeCompare(b.providerName));
 }
 
-function sentence(breakers: readonly ProviderBreakerDetail[], { health: words }: Messages, format: Format): string {
-  const named = (...states: ProviderBreakerDetail["state"][]) =>
+function sentence(breakers: readonly BreakerDetail[], { health: words }: Messages, format: Format): string {
+  const named = (...states: BreakerDetail["state"][]) =>
     breakers.filter(({ state }) => states.includes(state)).map(({ providerName }) => providerName);
   const stopped = named("OPEN", "HALF_OPEN");
   const shaky = named("DEGRADED");
@@ -86,7 +86,7 @@ function sentence(breakers: readonly ProviderBreakerDetail[], { health: words }:
   return parts.length > 0 ? parts.join(" ") : words.well(breakers.length);
 }
 
-function useColumns(readAt: number): Column<ProviderBreakerDetail>[] {
+function useColumns(readAt: number): Column<BreakerDetail>[] {
   const messages = useMessages();
   const words = messages.health;
   const format = useFormat();

@@ -1,11 +1,11 @@
-import type { ProviderBreakerDetail } from "@/bindings.pending";
+import type { BreakerDetail } from "@/bindings.pending";
 import { BackIn } from "@/components/Time";
 import { useMessages } from "@/i18n";
 import { breakerNow, opensAt } from "@/lib/breaker";
 import { useNow } from "@/lib/use-now";
 
 /** When the next request is let through, while none is. `readAt` is when the breaker was read. */
-export function NextTry({ breaker, readAt }: { breaker: ProviderBreakerDetail; readAt: number }) {
+export function NextTry({ breaker, readAt }: { breaker: BreakerDetail; readAt: number }) {
   const words = useMessages().health;
   const now = useNow();
   const state = breakerNow(breaker, readAt, now);

@@ -32,7 +32,7 @@ export function Exclusions({ request }: { request: RequestDetail }) {
             }
             until={first.until}
             end={first.mechanism in words.ends ? words.ends[first.mechanism as keyof typeof words.ends] : undefined}
-            action={<Remedy exclusions={group} keyId={request.keyId} />}
+            action={<Remedy exclusions={group} request={request} />}
           />
         );
       })}
@@ -45,7 +45,8 @@ function nameOf({ connectionName, provider, model }: RequestExclusion): string {
 }
 
 /** Where the person goes to change it; nothing where only time or another request helps. */
-function Remedy({ exclusions, keyId }: { exclusions: readonly RequestExclusion[]; keyId: string | null }) {
+function Remedy({ exclusions, request }: { exclusions: readonly RequestExclusion[]; request: RequestDetail }) {
+  const { keyId, requestedModel } = request;
   const words = useMessages().requests.story;
   const look = buttonClass({ size: "sm" });
   switch (exclusions[0]?.mechanism) {
@@ -83,5 +84,12 @@ function Remedy({ exclusions, keyId }: { exclusions: readonly RequestExclusion[]
     case "request_exhaustion":
     case undefined:
       return null;
+    default:
+      // What a timer ends may have ended since.
+      return (
+        <Link to="/monitoring/explain" search={{ model: requestedModel }} className={look}>
+          {words.whyNow}
+        </Link>
+      );
   }
 }

@@ -1,6 +1,6 @@
 /** Words by which providers say that an account is closed, and what a further one would have matched so far. */
 import { TriangleAlert, X } from "lucide-react";
-import { type FormEvent, useEffect, useId, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useState } from "react";
 import type { SettingField as Field } from "@/bindings";
 import { Section } from "@/components/Field";
 import { Origin, ResetButton, SettingField } from "@/components/SettingField";
@@ -136,16 +136,43 @@ function Preview({ phrase }: { phrase: string }) {
     );
   }
   const { matches, examples } = preview.data;
+  if (matches.length + examples.length === 0) return <p className="text-ink-soft">{words.noMatch}</p>;
   return (
-    <>
-      <p className={matches > 0 ? "font-medium text-degraded" : "text-ink-soft"}>{words.preview(matches)}</p>
-      <ul>
-        {examples.map((example) => (
-          <li key={example} className="truncate font-mono text-ink-soft" title={example}>
-            {example}
-          </li>
-        ))}
-      </ul>
-    </>
+    <div className="flex flex-col gap-2">
+      {matches.length > 0 && (
+        <Hits title={words.wouldBan(matches.length)} severe>
+          {matches.map(({ connectionId, connectionName, excerpt }) => (
+            <Hit key={connectionId} text={excerpt}>
+              <span className="font-medium">{connectionName}</span>
+            </Hit>
+          ))}
+        </Hits>
+      )}
+      {examples.length > 0 && (
+        <Hits title={words.inRequests(examples.length)}>
+          {examples.map((example) => (
+            <Hit key={example} text={example} />
+          ))}
+        </Hits>
+      )}
+    </div>
+  );
+}
+
+function Hits({ title, severe = false, children }: { title: string; severe?: boolean; children: ReactNode }) {
+  return (
+    <div>
+      <p className={severe ? "font-medium text-blocked" : "font-medium text-degraded"}>{title}</p>
+      <ul>{children}</ul>
+    </div>
+  );
+}
+
+function Hit({ text, children }: { text: string; children?: ReactNode }) {
+  return (
+    <li className="flex gap-2 text-ink-soft" title={text}>
+      {children}
+      <span className="min-w-0 truncate font-mono">{text}</span>
+    </li>
   );
 }
