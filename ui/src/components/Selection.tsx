@@ -77,7 +77,7 @@ function Box({ label, checked, mixed = false, tabIndex, onToggle }: BoxProps) {
   }, [mixed]);
   return (
     // The label reaches over the whole cell, so that the pointer need not aim.
-    <label className="-m-2 inline-flex p-2 align-middle">
+    <label className="-m-2 flex p-2">
       <input
         ref={box}
         type="checkbox"

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
+import { fieldWords } from "@/lib/field-words";
 import { useCommit, useDraft } from "@/lib/hooks";
 import { lines } from "@/lib/lines";
 import { naturalUnit, readSpan, writeSpan } from "@/lib/time-span";
@@ -45,7 +46,7 @@ function listsNumbers({ default: byDefault }: Field): boolean {
 /** The unit beside the control; a length of time has the one that fits its default. */
 export function unitOf(field: Field, messages: Messages): string | null {
   if (field.kind === "duration") return spanUnitOf(field);
-  if (field.unit === null) return null;
+  if (field.unit === null) return fieldWords(field.path, messages).unit ?? null;
   const { units } = messages.settings;
   return field.unit in units ? units[field.unit as keyof typeof units] : field.unit;
 }

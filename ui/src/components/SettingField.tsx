@@ -5,8 +5,8 @@
 import { RotateCcw } from "lucide-react";
 import { useId } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
-import { type Messages, useMessages } from "@/i18n";
-import { settingKey } from "@/lib/setting-key";
+import { useMessages } from "@/i18n";
+import { fieldWords } from "@/lib/field-words";
 import { FieldRow } from "./Field";
 import { SettingControl, unitOf, useValueWriter } from "./SettingControl";
 import { IconButton } from "./ui/button";
@@ -46,7 +46,7 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
         field={field}
         onSave={onSave}
       />
-      {unit && <span className="w-12 text-ink-faint">{unit}</span>}
+      {unit && <span className="min-w-12 text-ink-faint">{unit}</span>}
     </FieldRow>
   );
 }
@@ -86,13 +86,4 @@ export function Origin({ field }: { field: Field }) {
       {words.origin[field.source]}
     </span>
   );
-}
-
-/** A path the dictionary does not know is shown as it is: better honest than hidden. */
-export function fieldWords(path: string, messages: Messages): { label: string; help: string } {
-  const fields: Record<string, { label: string; help: string }> = {
-    ...messages.settings.fields,
-    ...messages.resilience.fields,
-  };
-  return fields[path] ?? fields[settingKey(path)] ?? { label: path, help: "" };
 }

@@ -2,10 +2,11 @@
 import { useId } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { useMessages } from "@/i18n";
+import { fieldWords } from "@/lib/field-words";
 import { groupBy } from "@/lib/group-by";
 import { settingClass, settingClasses, settingKey } from "@/lib/setting-key";
 import { SettingControl, useValueWriter } from "./SettingControl";
-import { Bounds, fieldWords, Origin, ResetButton } from "./SettingField";
+import { Bounds, Origin, ResetButton } from "./SettingField";
 
 type SettingGridProps = {
   label: string;
@@ -105,15 +106,15 @@ function Cell({ field, label, helpId, saving, error, onSave }: CellProps) {
           onSave={onSave}
         />
       </div>
-      <div
-        className="mt-0.5 flex h-6 items-center gap-0.5 whitespace-nowrap"
-        title={messages.settings.defaultValue(write(field.default))}
-      >
+      <div className="mt-0.5 flex h-6 items-center gap-0.5 whitespace-nowrap">
         <Origin field={field} />
         {field.source === "stored" && (
           <ResetButton label={label} disabled={saving} onReset={() => onSave(null)} className="size-6" />
         )}
       </div>
+      {field.source !== "default" && (
+        <p className="text-ink-faint text-xs">{messages.settings.defaultValue(write(field.default))}</p>
+      )}
       {error && (
         <p id={`${id}-error`} className="text-blocked text-xs">
           {error}

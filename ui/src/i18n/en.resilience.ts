@@ -54,11 +54,20 @@ export const resilience = {
       label: "Rate limits hold the breaker",
       help: "A breaker opened by rate limits waits as long as they last. Automatic: for cloud providers.",
     },
-    "connectionCooldown.maxBackoffSteps": { label: "Doublings at most", help: "0 keeps every rest at the first." },
-    "providerBreaker.failureThreshold": { label: "Stops after", help: "Failures after which traffic stops." },
+    "connectionCooldown.maxBackoffSteps": {
+      label: "Doublings at most",
+      help: "0 keeps every rest at the first.",
+      unit: "times",
+    },
+    "providerBreaker.failureThreshold": {
+      label: "Stops after",
+      help: "Failures after which traffic stops.",
+      unit: "failures",
+    },
     "providerBreaker.degradationThreshold": {
       label: "Degraded after",
       help: "Failures after which it is shown as degraded; traffic goes on.",
+      unit: "failures",
     },
     "providerBreaker.resetTimeoutMs": {
       label: "Tries again after",
@@ -67,10 +76,12 @@ export const resilience = {
     "providerBreaker.maxBackoffMultiplier": {
       label: "Longest wait",
       help: "How many times the wait above failed tries can stretch it.",
+      unit: "times",
     },
     "providerBreaker.backoffEscalationCount": {
       label: "Doubles after",
       help: "Failed tries after which the wait begins to double.",
+      unit: "tries",
     },
     "streamStallCooldown.enabled": {
       label: "Rest an account whose stream stalls",
@@ -85,7 +96,11 @@ export const resilience = {
       help: "Doubles with each further failure. 0 never rests.",
     },
     "providerCooldown.maxRetryCooldownMs": { label: "Longest rest of an account", help: "Never below the first." },
-    "providerCooldown.failureThreshold": { label: "Rests after", help: "Failures within the time below." },
+    "providerCooldown.failureThreshold": {
+      label: "Rests after",
+      help: "Failures within the time below.",
+      unit: "failures",
+    },
     "providerCooldown.failureWindowMs": { label: "Failures count for", help: "Older ones are forgotten." },
     "providerCooldown.cooldownMs": { label: "Rests for", help: "Counted from the last of them." },
     customBannedSignals: { label: "Your own phrases", help: "Added to the known ones." },
@@ -100,7 +115,11 @@ export const resilience = {
     "modelLockout.errorCodes": { label: "Status codes that lock", help: "What a provider answers." },
     "modelLockout.baseCooldownMs": { label: "First lock", help: "Doubles with each further failure." },
     "modelLockout.maxCooldownMs": { label: "Longest lock", help: "A wait the provider names itself may be longer." },
-    "modelLockout.maxBackoffSteps": { label: "Doublings at most", help: "0 keeps every lock at the first." },
+    "modelLockout.maxBackoffSteps": {
+      label: "Doublings at most",
+      help: "0 keeps every lock at the first.",
+      unit: "times",
+    },
     "modelLockout.useExponentialBackoff": { label: "Double with each failure", help: "Off, every lock is the first." },
     "modelLockout.persist": { label: "Keep over a restart", help: "Locks still running are there again afterwards." },
   },
@@ -127,7 +146,7 @@ export const resilience = {
     CLOSED: "Working",
     DEGRADED: "Degraded",
     OPEN: "Stopped",
-    HALF_OPEN: "Trying one request",
+    HALF_OPEN: "Trying again",
   },
   breakerHelp: {
     CLOSED: "breaker CLOSED: requests go through",
@@ -153,7 +172,7 @@ export const modelCooldowns = {
     provider: "Provider",
     reason: "Reason",
     failures: "Failures",
-    back: "Back in",
+    back: "Back",
   },
   scopes: {
     family: "all models that share this quota",
@@ -285,6 +304,7 @@ export const health = {
     notFoundHelp: "It gets one with its first request.",
     cycles: "Failed tries",
     threshold: "Thresholds",
+    change: "Change",
     next: "Next try",
     lastFailure: "Last failure",
     failures: "Failures",
@@ -339,7 +359,7 @@ export const explain = {
   answer: {
     first: (name: string, provider: string) => `${name} at ${provider} would be asked first.`,
     none: "Nobody would be asked at the moment.",
-    noneUntil: (time: string) => `Nobody would be asked at the moment; the first is back in ${time}.`,
+    noneUntil: (time: string) => `Nobody would be asked at the moment; the first is back ${time}.`,
   },
   candidates: "Connections",
   resolved: "Stands for",

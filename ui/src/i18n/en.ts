@@ -141,6 +141,13 @@ export const en = {
     },
   },
 
+  /** When waiting ends: a countdown, a clock time, a date. */
+  until: {
+    in: (time: string) => `in ${time}`,
+    at: (time: string) => `at ${time}`,
+    on: (time: string) => `on ${time}`,
+  },
+
   whyNot: {
     title: "Why it is left out",
     mechanism: "Mechanism",

@@ -55,11 +55,20 @@ export const resilience: Messages["resilience"] = {
       label: "I limiti tengono l'interruttore",
       help: "Un interruttore aperto da limiti di frequenza attende quanto loro. Automatico: per i provider cloud.",
     },
-    "connectionCooldown.maxBackoffSteps": { label: "Raddoppi al massimo", help: "0 lascia ogni pausa come la prima." },
-    "providerBreaker.failureThreshold": { label: "Si ferma dopo", help: "Errori dopo i quali il traffico si ferma." },
+    "connectionCooldown.maxBackoffSteps": {
+      label: "Raddoppi al massimo",
+      help: "0 lascia ogni pausa come la prima.",
+      unit: "volte",
+    },
+    "providerBreaker.failureThreshold": {
+      label: "Si ferma dopo",
+      help: "Errori dopo i quali il traffico si ferma.",
+      unit: "errori",
+    },
     "providerBreaker.degradationThreshold": {
       label: "A rilento dopo",
       help: "Errori dopo i quali risulta a rilento; il traffico continua.",
+      unit: "errori",
     },
     "providerBreaker.resetTimeoutMs": {
       label: "Riprova dopo",
@@ -68,10 +77,12 @@ export const resilience: Messages["resilience"] = {
     "providerBreaker.maxBackoffMultiplier": {
       label: "Attesa più lunga",
       help: "Quante volte le prove fallite possono allungare l'attesa qui sopra.",
+      unit: "volte",
     },
     "providerBreaker.backoffEscalationCount": {
       label: "Raddoppia dopo",
       help: "Prove fallite dopo le quali l'attesa comincia a raddoppiare.",
+      unit: "prove",
     },
     "streamStallCooldown.enabled": {
       label: "Metti in pausa un account il cui flusso si ferma",
@@ -89,7 +100,11 @@ export const resilience: Messages["resilience"] = {
       label: "Pausa più lunga di un account",
       help: "Mai più breve della prima.",
     },
-    "providerCooldown.failureThreshold": { label: "Riposa dopo", help: "Errori nel tempo indicato qui sotto." },
+    "providerCooldown.failureThreshold": {
+      label: "Riposa dopo",
+      help: "Errori nel tempo indicato qui sotto.",
+      unit: "errori",
+    },
     "providerCooldown.failureWindowMs": { label: "Gli errori contano per", help: "I più vecchi si dimenticano." },
     "providerCooldown.cooldownMs": { label: "Riposa per", help: "A partire dall'ultimo errore." },
     customBannedSignals: { label: "Le tue frasi", help: "Si aggiungono a quelle note." },
@@ -107,7 +122,11 @@ export const resilience: Messages["resilience"] = {
       label: "Blocco più lungo",
       help: "Un'attesa indicata dal provider può superarlo.",
     },
-    "modelLockout.maxBackoffSteps": { label: "Raddoppi al massimo", help: "0 lascia ogni blocco come il primo." },
+    "modelLockout.maxBackoffSteps": {
+      label: "Raddoppi al massimo",
+      help: "0 lascia ogni blocco come il primo.",
+      unit: "volte",
+    },
     "modelLockout.useExponentialBackoff": {
       label: "Raddoppia a ogni errore",
       help: "Se è spento, ogni blocco è come il primo.",
@@ -140,7 +159,7 @@ export const resilience: Messages["resilience"] = {
     CLOSED: "Funziona",
     DEGRADED: "A rilento",
     OPEN: "Fermo",
-    HALF_OPEN: "In prova con una richiesta",
+    HALF_OPEN: "In prova",
   },
   breakerHelp: {
     CLOSED: "interruttore CLOSED: le richieste passano",
@@ -166,7 +185,7 @@ export const modelCooldowns: Messages["modelCooldowns"] = {
     provider: "Provider",
     reason: "Motivo",
     failures: "Errori",
-    back: "Torna tra",
+    back: "Ritorno",
   },
   scopes: {
     family: "tutti i modelli che condividono questa quota",
@@ -301,6 +320,7 @@ export const health: Messages["health"] = {
     notFoundHelp: "Lo avrà con la sua prima richiesta.",
     cycles: "Prove fallite",
     threshold: "Soglie",
+    change: "Cambia",
     next: "Prossima prova",
     lastFailure: "Ultimo errore",
     failures: "Errori",
@@ -358,7 +378,7 @@ export const explain: Messages["explain"] = {
   answer: {
     first: (name, provider) => `Si chiederebbe per prima a ${name}, di ${provider}.`,
     none: "In questo momento non si chiederebbe a nessuno.",
-    noneUntil: (time) => `In questo momento non si chiederebbe a nessuno; la prima torna tra ${time}.`,
+    noneUntil: (time) => `In questo momento non si chiederebbe a nessuno; la prima torna ${time}.`,
   },
   candidates: "Connessioni",
   resolved: "Sta per",

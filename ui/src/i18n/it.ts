@@ -142,6 +142,13 @@ export const it: Messages = {
     },
   },
 
+  /** When waiting ends: a countdown, a clock time, a date. */
+  until: {
+    in: (time) => `tra ${time}`,
+    at: (time) => `alle ${time}`,
+    on: (time) => `il ${time}`,
+  },
+
   whyNot: {
     title: "Perché è esclusa",
     mechanism: "Meccanismo",
@@ -537,7 +544,7 @@ export const it: Messages = {
     on: "acceso",
     off: "spento",
     none: "nessuno",
-    addEntry: "Aggiungi…",
+    addEntry: "Altro…",
     removeEntry: (entry) => `Togli ${entry}`,
     defaultValue: (value) => `Predefinito: ${value}`,
     fieldProblems: {

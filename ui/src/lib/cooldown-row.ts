@@ -43,6 +43,6 @@ export function byUrgency(a: LiveRow, b: LiveRow): number {
 }
 
 /** Whether anything here ends before its time by being cleared; what needs a person does not. */
-export function isClearable({ status }: LiveRow): boolean {
-  return status !== "terminal" && status !== "healthy";
+export function isClearable({ status, isActive }: LiveRow): boolean {
+  return status === "cooling_down" || status === "model_locked" || (status === "unavailable" && isActive);
 }

@@ -70,11 +70,11 @@ export function createFormat(locale: string) {
       return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
     },
 
-    /** When waiting ends: `0:42` below an hour, a clock time below a day, else with its date. */
-    until(instant: number, now: number): string {
+    /** When waiting ends: a countdown below an hour, a clock time below a day, else with its date. */
+    until(instant: number, now: number): { form: "in" | "at" | "on"; text: string } {
       const left = instant - now;
-      if (left < HOUR) return this.remaining(left);
-      return left < DAY ? clock.format(instant) : dayClock.format(instant);
+      if (left < HOUR) return { form: "in", text: this.remaining(left) };
+      return left < DAY ? { form: "at", text: clock.format(instant) } : { form: "on", text: dayClock.format(instant) };
     },
 
     clock: (instant: number) => clock.format(instant),

@@ -27,6 +27,7 @@ export function ConnectionHealth({ detail, providerName, readAt }: ConnectionHea
   const locks = detail.lockouts.filter(({ expiresAt }) => Date.parse(expiresAt) > now);
   return (
     <section aria-label={words.title} className="flex flex-col gap-3">
+      <h3 className="border-b pb-1.5 font-medium text-ink-soft text-xs">{words.title}</h3>
       <Trouble connection={connection} />
       <BreakerTrouble breaker={breaker} provider={connection.provider} providerName={providerName} readAt={readAt} />
       <Facts>
@@ -82,7 +83,7 @@ function Trouble({ connection }: { connection: Connection }) {
     return (
       <div className="flex flex-col items-start gap-2.5 rounded-md bg-sunken px-3 py-2.5">
         <div>
-          <h3 className="text-ink-faint">{words.lastError}</h3>
+          <h4 className="text-ink-faint">{words.lastError}</h4>
           <p className="select-text break-words">{connection.lastError}</p>
         </div>
         {clear}
@@ -127,12 +128,22 @@ function BreakerTrouble({ breaker, provider, providerName, readAt }: BreakerTrou
 
 function LastError({ connection, at }: { connection: Connection; at: string }) {
   const words = useMessages().connectionHealth;
+  const now = useNow();
   const { errorCode, lastError, lastErrorType } = connection;
+  // Above, its words are the reason already.
+  const told = connectionState(connection, now).state !== "ready";
   return (
     <Fact label={words.lastError}>
-      {lastError ?? lastErrorType}
-      <span className="block text-ink-faint text-xs">
-        {[errorCode, lastErrorType].filter(Boolean).join(" · ")} <RelativeTime at={at} />
+      {!told && <span className="block">{lastError}</span>}
+      <span className={told ? "" : "text-ink-faint text-xs"}>
+        {errorCode !== null && `HTTP ${errorCode} · `}
+        {lastErrorType && (
+          <>
+            <span className="font-mono">{lastErrorType}</span>
+            {" · "}
+          </>
+        )}
+        <RelativeTime at={at} />
       </span>
     </Fact>
   );
@@ -145,7 +156,7 @@ function Locks({ connection, locks }: { connection: Connection; locks: readonly 
   const enable = useChange("model_cooldowns_clear");
   return (
     <div>
-      <h3 className="border-b pb-1.5 font-medium text-ink-soft text-xs">{messages.connectionHealth.locks}</h3>
+      <h4 className="border-b pb-1.5 font-medium text-ink-soft text-xs">{messages.connectionHealth.locks}</h4>
       <ul>
         {locks.map(({ model, reason, expiresAt }) => (
           <li key={model} className="flex min-h-10 items-center gap-3 border-b last:border-b-0">

@@ -2,12 +2,13 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import type { CooldownSelection } from "@/bindings.pending";
 import { type Column, DataTable } from "@/components/DataTable";
 import { type Selection, useSelectionColumn } from "@/components/Selection";
-import { StatusBadge } from "@/components/StatusBadge";
-import { BackIn } from "@/components/Time";
+import { RING_FULL_MS, StatusBadge } from "@/components/StatusBadge";
+import { useUntil } from "@/components/Time";
 import { Button, buttonClass } from "@/components/ui/button";
 import { useFormat, useMessages } from "@/i18n";
 import { isClearable, type LiveRow, statusSign } from "@/lib/cooldown-row";
 import { lockReason } from "@/lib/lock-reason";
+import { useNow } from "@/lib/use-now";
 
 type CooldownTableProps = {
   rows: readonly LiveRow[];
@@ -47,6 +48,7 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
   const messages = useMessages();
   const words = messages.cooldowns;
   const format = useFormat();
+  const back = useUntil();
   const box = useSelectionColumn<LiveRow>({
     selection,
     keyOf: idOf,
@@ -58,7 +60,7 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
     {
       id: "connection",
       header: words.columns.connection,
-      width: "minmax(150px, 1.6fr)",
+      width: "minmax(130px, 1.5fr)",
       cell: ({ name, provider }) => (
         <span title={`${name} · ${nameOf(provider)}`}>
           <span className="font-medium">{name}</span> <span className="text-ink-faint">{nameOf(provider)}</span>
@@ -68,14 +70,21 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
     {
       id: "status",
       header: words.columns.status,
-      width: "minmax(132px, 1.1fr)",
+      width: "minmax(168px, 1.1fr)",
       cell: (row) => <Status row={row} />,
     },
     {
       id: "back",
       header: messages.modelCooldowns.columns.back,
-      width: "104px",
-      cell: ({ until }) => (until === null ? <span className="text-ink-faint">–</span> : <BackIn until={until} />),
+      width: "92px",
+      cell: ({ until }) =>
+        until === null ? (
+          <span className="text-ink-faint">–</span>
+        ) : (
+          <span className="text-cooling" title={format.full(until)}>
+            {back(until)}
+          </span>
+        ),
     },
     {
       id: "backoff",
@@ -94,7 +103,7 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
     {
       id: "lastError",
       header: words.columns.lastError,
-      width: "minmax(120px, 1.8fr)",
+      width: "minmax(90px, 1.7fr)",
       cell: ({ lastError, lastErrorType, errorCode, lastErrorAt }) =>
         lastError || lastErrorType ? (
           <span
@@ -116,33 +125,33 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
       width: "72px",
       align: "end",
       cell: (row, current) => {
-        if (row.status === "terminal") {
+        if (row.status === "healthy") return null;
+        if (!isClearable(row)) {
+          const isTerminal = row.status === "terminal";
           return (
             <Link
               to="/providers/$providerId/connections/$connectionId"
               params={{ providerId: row.provider, connectionId: row.id }}
               tabIndex={current ? 0 : -1}
-              aria-label={words.repairOne(row.name)}
-              title={words.terminalHelp}
+              aria-label={isTerminal ? words.repairOne(row.name) : messages.explain.openNamed(row.name)}
+              title={isTerminal ? words.terminalHelp : undefined}
               className={buttonClass({ size: "sm", variant: "ghost" })}
             >
-              {words.repair}
+              {isTerminal ? words.repair : messages.explain.openConnection}
             </Link>
           );
         }
         return (
-          isClearable(row) && (
-            <Button
-              size="sm"
-              variant="ghost"
-              tabIndex={current ? 0 : -1}
-              aria-label={words.clearOne(row.name)}
-              disabled={busy}
-              onClick={() => void onClear({ connectionIds: [row.id] })}
-            >
-              {words.clear}
-            </Button>
-          )
+          <Button
+            size="sm"
+            variant="ghost"
+            tabIndex={current ? 0 : -1}
+            aria-label={words.clearOne(row.name)}
+            disabled={busy}
+            onClick={() => void onClear({ connectionIds: [row.id] })}
+          >
+            {words.clear}
+          </Button>
         );
       },
     },
@@ -152,6 +161,7 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
 /** The status in words; a terminal one by its own name, locks with their number and their models in the tooltip. */
 function Status({ row }: { row: LiveRow }) {
   const messages = useMessages();
+  const now = useNow();
   const format = useFormat();
   const words = messages.cooldowns;
   const locks = row.lockouts.map(
@@ -170,6 +180,7 @@ function Status({ row }: { row: LiveRow }) {
       <StatusBadge
         state={row.status === "unavailable" && !row.isActive ? "terminal" : statusSign[row.status]}
         word={word}
+        left={row.until === null ? 1 : Math.max(0, Math.min(1, (row.until - now) / RING_FULL_MS))}
         title={[row.status, ...locks].join("\n")}
       />
       {row.status !== "model_locked" && locks.length > 0 && (

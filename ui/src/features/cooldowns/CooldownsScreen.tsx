@@ -9,6 +9,7 @@ import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { Button, buttonClass } from "@/components/ui/button";
 import { Select } from "@/components/ui/select";
 import { useCooldownClear } from "@/components/use-cooldown-clear";
+import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { byUrgency, isClearable, type LiveRow, liveRow } from "@/lib/cooldown-row";
@@ -72,12 +73,6 @@ export function CooldownsScreen() {
 function useRows(connections: Parameters<typeof liveRow>[0][] | undefined): LiveRow[] {
   const now = useNow();
   return useMemo(() => (connections ?? []).map((row) => liveRow(row, now)).sort(byUrgency), [connections, now]);
-}
-
-function useProviderNames(): (provider: string) => string {
-  const catalog = useRead("catalog_providers", null);
-  const names = useMemo(() => new Map(catalog.data?.providers.map(({ id, name }) => [id, name])), [catalog.data]);
-  return (provider) => names.get(provider) ?? provider;
 }
 
 type FiltersProps = { rows: readonly LiveRow[]; search: CooldownSearch; nameOf(provider: string): string };

@@ -8,8 +8,9 @@ import { ModelPicker } from "@/components/ModelPicker";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { StatusBadge } from "@/components/StatusBadge";
-import { BackIn, RelativeTime } from "@/components/Time";
+import { RelativeTime, useUntil } from "@/components/Time";
 import { buttonClass } from "@/components/ui/button";
+import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { breakerNow } from "@/lib/breaker";
@@ -100,15 +101,21 @@ function useLiveCandidates(candidates: readonly CandidateExplanation[] | undefin
 }
 
 function Sentence({ candidates }: { candidates: readonly CandidateExplanation[] }) {
-  const words = useMessages().explain.answer;
+  const messages = useMessages();
+  const words = messages.explain.answer;
   const format = useFormat();
   const now = useNow();
+  const nameOf = useProviderNames();
+  const when = (instant: number) => {
+    const { form, text } = format.until(instant, now);
+    return messages.until[form](text);
+  };
   const first = candidates.find(({ available }) => available);
   const ends = candidates.flatMap(({ until }) => (until ? [Date.parse(until)] : []));
   const text = first
-    ? words.first(first.connectionName, first.provider)
+    ? words.first(first.connectionName, nameOf(first.provider))
     : ends.length > 0
-      ? words.noneUntil(format.until(Math.min(...ends), now))
+      ? words.noneUntil(when(Math.min(...ends)))
       : words.none;
   return (
     <p className="mt-6 break-words font-semibold text-md" aria-live="polite">
@@ -151,6 +158,8 @@ function Resolution({ explanation, readAt }: { explanation: ResilienceExplanatio
 function CandidateRow({ candidate, position }: { candidate: CandidateExplanation; position: number }) {
   const messages = useMessages();
   const words = messages.explain;
+  const back = useUntil();
+  const nameOf = useProviderNames();
   const { connectionId, connectionName, provider, available, until } = candidate;
   return (
     <li className="flex items-start gap-4 border-b py-2.5 last:border-b-0">
@@ -159,16 +168,16 @@ function CandidateRow({ candidate, position }: { candidate: CandidateExplanation
           <span className="truncate font-medium" title={connectionName}>
             {connectionName}
           </span>
-          <span className="shrink-0 text-ink-faint">{provider}</span>
+          <span className="shrink-0 text-ink-faint">{nameOf(provider)}</span>
         </div>
         <p className="break-words text-ink-soft">
           {available ? position === 1 ? words.first : words.next(position) : <Why candidate={candidate} />}
         </p>
         <Cause candidate={candidate} />
       </div>
-      <div className="flex w-36 shrink-0 flex-col items-start">
+      <div className="flex w-44 shrink-0 flex-col items-start">
         {available ? <StatusBadge state="ready" word={words.available} /> : <Mechanism candidate={candidate} />}
-        {until && <BackIn until={Date.parse(until)} />}
+        {until && <span className="pl-[18px] text-cooling">{back(Date.parse(until))}</span>}
       </div>
       <Link
         to="/providers/$providerId/connections/$connectionId"

@@ -18,6 +18,7 @@ import { NextTry } from "./NextTry";
 
 const route = getRouteApi("/monitoring/health/$providerId");
 const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export function BreakerPanel() {
   const messages = useMessages();
@@ -78,7 +79,10 @@ export function BreakerPanel() {
               {messages.health.failures(format.number(breaker.failureCount), format.number(breaker.failureThreshold))}
             </Fact>
             <Fact label={words.threshold}>
-              {messages.health.failuresHelp(breaker.degradationThreshold, breaker.failureThreshold)}
+              {messages.health.failuresHelp(breaker.degradationThreshold, breaker.failureThreshold)}{" "}
+              <Link to="/settings/resilience" className="text-accent-text hover:underline">
+                {words.change}
+              </Link>
             </Fact>
             <Fact label={words.next}>
               <NextTry breaker={breaker} readAt={read.dataUpdatedAt} />
@@ -106,6 +110,7 @@ export function BreakerPanel() {
 function Change({ change }: { change: BreakerTransition }) {
   const messages = useMessages();
   const format = useFormat();
+  const now = useNow();
   const words = messages.health.panel;
   const key = reasonKey(change.reason);
   const at = Date.parse(change.timestamp);
@@ -120,7 +125,7 @@ function Change({ change }: { change: BreakerTransition }) {
         </span>
       </span>
       <time dateTime={change.timestamp} title={format.full(at)} className="text-ink-soft text-xs">
-        {format.clockSeconds(at)}
+        {now - at < DAY_MS ? format.clockSeconds(at) : format.day(at)}
       </time>
     </li>
   );

@@ -145,7 +145,7 @@ function useColumns(selection: ReturnType<typeof useSelection>, enable: Enable):
     {
       id: "model",
       header: words.columns.model,
-      width: "minmax(150px, 1.8fr)",
+      width: "minmax(130px, 1.7fr)",
       cell: ({ model, scope }) => (
         <code
           className="font-medium font-mono"
@@ -177,7 +177,7 @@ function useColumns(selection: ReturnType<typeof useSelection>, enable: Enable):
     {
       id: "reason",
       header: words.columns.reason,
-      width: "minmax(104px, 0.9fr)",
+      width: "minmax(136px, 0.9fr)",
       cell: ({ reason }) => <span title={reason}>{lockReason(reason, messages)}</span>,
     },
     {
