@@ -12,7 +12,7 @@ import { WhyNot } from "@/components/WhyNot";
 import { useChange } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { breakerNow, opensAt } from "@/lib/breaker";
-import { connectionState } from "@/lib/connection-state";
+import { connectionState, type State } from "@/lib/connection-state";
 import { lockReason } from "@/lib/lock-reason";
 import { useNow } from "@/lib/use-now";
 
@@ -65,6 +65,7 @@ export function ConnectionHealth({ detail, providerName, readAt }: ConnectionHea
 function Trouble({ connection }: { connection: Connection }) {
   const messages = useMessages();
   const words = messages.connections;
+  const { mechanisms } = messages.requests.story;
   const now = useNow();
   const reset = useChange("connection_reset");
   const { state, word } = connectionState(connection, now);
@@ -92,12 +93,18 @@ function Trouble({ connection }: { connection: Connection }) {
   }
   return (
     <WhyNot
-      mechanism={messages.state.technical[state]}
+      mechanism={mechanisms[mechanismOf(state)]}
       reason={connection.lastError ?? messages.state[word]}
       until={state === "cooling" ? connection.rateLimitedUntil : null}
       action={state !== "blocked" && clear}
     />
   );
+}
+
+/** What says no, in the words that the story of a request uses for it. */
+function mechanismOf(state: State): "connection_cooldown" | "terminal_state" | "credential_gate" {
+  if (state === "cooling") return "connection_cooldown";
+  return state === "terminal" ? "terminal_state" : "credential_gate";
 }
 
 type BreakerTroubleProps = { breaker: Breaker; provider: string; providerName: string; readAt: number };

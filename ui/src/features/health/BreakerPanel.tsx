@@ -80,7 +80,7 @@ export function BreakerPanel() {
             </Fact>
             <Fact label={words.threshold}>
               {messages.health.failuresHelp(breaker.degradationThreshold, breaker.failureThreshold)}{" "}
-              <Link to="/settings/resilience" className="text-accent-text hover:underline">
+              <Link to="/settings/resilience" className="text-accent-text underline">
                 {words.change}
               </Link>
             </Fact>
