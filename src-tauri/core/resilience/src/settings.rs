@@ -2,9 +2,14 @@
 //!
 //! A mechanism's own numbers stand beside it; this file only gathers them, under the names of the REST API.
 
+use std::collections::BTreeMap;
+
 use domain::ProviderClass;
 
-use crate::{circuit_breaker, connection_cooldown, model_lockout, provider_cooldown, stream_watchdog};
+use crate::{
+    circuit_breaker, connection_cooldown, cooldown_wait, model_lockout, provider_cooldown, quota_preflight,
+    request_queue, stream_recovery, stream_watchdog, token_refresh,
+};
 
 domain::section! {
     /// Passed to every Engine call, so that a changed setting applies to the next call everywhere.
@@ -17,8 +22,26 @@ domain::section! {
         pub model_lockout: model_lockout::Config;
         /// Remembers failures across requests, for combos.
         pub provider_cooldown: provider_cooldown::Config;
+        /// Whether a request that names one model waits while all its accounts cool.
+        pub wait_for_cooldown: cooldown_wait::Direct;
+        /// Whether a combo waits while all its targets cool.
+        pub combo_cooldown_wait: cooldown_wait::Combo;
         /// What a stream that stays alive without output costs its account.
         pub stream_stall_cooldown: stream_watchdog::StallCooldown;
+        /// What is done about a stream that breaks.
+        pub stream_recovery: stream_recovery::Config;
+        /// How requests wait for their turn at one account.
+        pub request_queue: request_queue::Config;
+        /// Combos that share quotas.
+        pub quota_share_concurrency_limit: quota_preflight::QuotaShare;
+        /// When an account whose quota runs out is left out beforehand.
+        pub quota_preflight: quota_preflight::Config;
+        /// Limits by provider (`rpm`, `concurrency`, `providerConcurrency`), instead of the catalogue's.
+        pub provider_quota_overrides: BTreeMap<String, quota_preflight::ProviderQuota>;
+        /// When the refresh of tokens pauses.
+        pub token_refresh_breaker: token_refresh::Config;
+        /// How often credentials are tried while nobody uses them.
+        pub credential_health_check: token_refresh::HealthCheck;
     }
 }
 

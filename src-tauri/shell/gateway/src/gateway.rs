@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use catalog::Catalog;
+use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
 use domain::{Clock, ProviderId, Timestamp};
@@ -15,14 +15,16 @@ use routing::NameTable;
 use settings::network::ProxyMode;
 use settings::{FieldError, Layered, Settings};
 use store::Store;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use upstream::{Proxy, Route, Target, Transport};
 
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
+use crate::auto_disable;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
+use crate::judge::OperatorRules;
 use crate::live::{Counters, Live};
 use crate::throttle::Throttle;
 
@@ -75,6 +77,7 @@ struct Inner {
     discovered: ArcSwap<Discovered>,
     discovered_at: Mutex<BTreeMap<ProviderId, Timestamp>>,
     names: ArcSwap<NameTable>,
+    operator_rules: ArcSwap<OperatorRules>,
     /// One settings change at a time, so that what is stored and what is in force never part.
     settings_change: tokio::sync::Mutex<()>,
     settings_changed: watch::Sender<()>,
@@ -89,7 +92,15 @@ impl Gateway {
     pub async fn new(parts: Parts) -> Result<Gateway, Error> {
         let settings = Arc::new(ArcSwap::from_pointee(parts.settings.effective().clone()));
         let events = Arc::new(Events::new());
-        let engine = EngineHandle::new(Arc::clone(&parts.clock), Arc::clone(&settings), Arc::clone(&events));
+        let operator_rules = OperatorRules::of(parts.settings.effective());
+        let (banned, just_banned) = mpsc::unbounded_channel();
+        let engine = EngineHandle::new(
+            Arc::clone(&parts.clock),
+            Arc::clone(&settings),
+            Arc::clone(&events),
+            parts.store.clone(),
+            banned,
+        );
         let gateway = Gateway(Arc::new(Inner {
             started_at: parts.clock.now(),
             clock: parts.clock,
@@ -110,6 +121,7 @@ impl Gateway {
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
+            operator_rules: ArcSwap::from_pointee(operator_rules),
             settings_change: tokio::sync::Mutex::new(()),
             settings_changed: watch::Sender::new(()),
             engine,
@@ -118,6 +130,7 @@ impl Gateway {
             throttle: Mutex::default(),
         }));
         gateway.load().await?;
+        gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
         Ok(gateway)
     }
 
@@ -127,6 +140,7 @@ impl Gateway {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.rebuild_names();
+        self.engine().restore(self.store().load_resilience().await?);
         Ok(())
     }
 
@@ -200,6 +214,7 @@ impl Gateway {
         self.store().change_values(SETTINGS, &documents, self.now()).await?;
         let effective = candidate.effective().clone();
         *self.0.layered.lock() = candidate;
+        self.0.operator_rules.store(Arc::new(OperatorRules::of(&effective)));
         self.0.settings.store(Arc::new(effective));
         self.0.settings_changed.send_replace(());
         self.rebuild_names();
@@ -231,6 +246,10 @@ impl Gateway {
 
     pub(crate) fn names(&self) -> Arc<NameTable> {
         self.0.names.load_full()
+    }
+
+    pub(crate) fn operator_rules(&self) -> Arc<OperatorRules> {
+        self.0.operator_rules.load_full()
     }
 
     /// Models that providers listed when last asked.
@@ -319,6 +338,11 @@ impl Gateway {
     /// What to call for an account; nothing when its provider is not known (any more).
     pub fn target(&self, entry: &Entry) -> Option<Target> {
         let provider = Arc::clone(self.catalog().get(&entry.connection.provider)?);
+        Some(self.target_at(entry, &provider))
+    }
+
+    /// What to call for an account of `provider`.
+    pub(crate) fn target_at(&self, entry: &Entry, provider: &Arc<Provider>) -> Target {
         let network = &self.settings().network;
         let allow_private = entry.connection.specific.allow_private_network
             || provider.allow_private_network
@@ -329,13 +353,13 @@ impl Gateway {
             (None, ProxyMode::System, _) => Some(Proxy::System),
             (None, ProxyMode::None | ProxyMode::Custom, _) => None,
         };
-        Some(Target {
+        Target {
             route: Route { proxy, allow_private },
             base_url: entry.connection.specific.base_url.clone(),
             connection: entry.connection.id.clone(),
             credential: entry.credential.clone(),
-            provider,
-        })
+            provider: Arc::clone(provider),
+        }
     }
 
     /// Tells everyone who looks.
