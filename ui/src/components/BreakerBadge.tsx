@@ -1,5 +1,4 @@
-import type { BreakerState } from "@/bindings";
-import type { BreakerTransition } from "@/bindings.pending";
+import type { BreakerState, BreakerTransition } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
 import { breakerSign, ribbon } from "@/lib/breaker";
 import { cn } from "@/lib/cn";

@@ -29,7 +29,7 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
     <FieldRow
       htmlFor={id}
       helpId={`${id}-help`}
-      label={label}
+      label={<span title={field.path}>{label}</span>}
       help={
         <>
           {help} <Bounds field={field} />

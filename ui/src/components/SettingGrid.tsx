@@ -50,7 +50,9 @@ export function SettingGrid({ label, fields, saving, refused, onSave }: SettingG
           return (
             <tr key={key} className="border-b align-top last:border-b-0">
               <th scope="row" className="py-2.5 pr-2 text-left font-normal">
-                <span className="font-medium">{words.label}</span>
+                <span className="font-medium" title={first.path.replace(/\.(oauth|apikey|local)\./, ".*.")}>
+                  {words.label}
+                </span>
                 <p id={helpId} className="text-ink-faint text-xs">
                   {words.help} <Bounds field={first} withDefault={false} />
                 </p>

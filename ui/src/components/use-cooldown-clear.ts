@@ -1,4 +1,4 @@
-import type { CooldownSelection, CooldownsCleared } from "@/bindings.pending";
+import type { CooldownSelection, CooldownsCleared } from "@/bindings";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { notify, useReportError } from "./notify";

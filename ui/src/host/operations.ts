@@ -7,15 +7,12 @@
  * `input`. Over REST, members of the input that appear in the path fill it; the rest is the query of a GET, or the body
  * of anything else.
  */
-import { type commands, operations as generated, type Topic } from "@/bindings";
-import { type PendingCommands, operations as pending } from "@/bindings.pending";
-
-const table = [...generated, ...pending] as const;
+import { type commands, type Topic, operations as table } from "@/bindings";
 
 type Entry = (typeof table)[number];
 export type OperationName = Entry["name"];
 
-type Commands = typeof commands & PendingCommands;
+type Commands = typeof commands;
 type Answer<O extends OperationName> = Awaited<ReturnType<Commands[O]>>;
 
 /** The members that stand in the path: `{id: string}` for `/api/keys/{id}`. */

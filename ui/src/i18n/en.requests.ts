@@ -156,6 +156,7 @@ export const requests = {
       concurrency_cap: "One of its requests ends",
     },
     openConnection: "Open connection",
+    openHealth: "Health of the provider",
     whyNow: "Is it still so?",
     openNamed: (name: string) => `Open ${name}`,
     andMore: (n: number) => `and ${n} more`,

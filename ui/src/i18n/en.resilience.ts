@@ -339,6 +339,7 @@ export const health = {
   failing: (n: number) => `${n} failing`,
   off: (n: number) => `${n} off`,
   withoutKey: (n: number) => `${n} without a key`,
+  memory: "Memory",
   log: "Request log",
   logComplete: "complete",
   logDropped: (n: number) => `${count(n, "entry", "entries")} lost`,
@@ -354,6 +355,26 @@ export const explain = {
     "Choose the name an agent asks for. Every connection that could serve it is listed in the order it would be asked, with what holds it back and until when.",
   noCandidatesTitle: "Nobody offers this model",
   noCandidatesHelp: "Check its spelling, write it as provider/model, or connect the provider that has it.",
+  symptomsTitle: "What you may be seeing",
+  symptoms: {
+    allKeys: {
+      seen: "Every key of a provider is skipped",
+      means: "Either the provider itself is stopped, or each of its connections rests. The two screens tell which.",
+    },
+    stillOut: {
+      seen: "A provider stays out although its wait is over",
+      means: "It is waiting for one request to try it with. The next one does.",
+    },
+    oneKey: {
+      seen: "One key fails, the others should go on",
+      means: "That is a connection's own rest, and no matter of the provider.",
+    },
+    oneModel: { seen: "One model fails, the account is fine", means: "That model is locked on that account alone." },
+    notBack: {
+      seen: "Something should be back by itself, but is not",
+      means: "Its end still lies ahead, or it needs a person: only a new key, a test or a reset helps then.",
+    },
+  },
   first: "Asked first",
   next: (n: number) => `Asked ${n === 2 ? "second" : n === 3 ? "third" : `as number ${n}`}, if those before fail`,
   answer: {

@@ -158,6 +158,7 @@ export const requests: Messages["requests"] = {
       concurrency_cap: "Quando finisce una delle sue richieste",
     },
     openConnection: "Apri la connessione",
+    openHealth: "Salute del provider",
     whyNow: "È ancora così?",
     openNamed: (name) => `Apri ${name}`,
     andMore: (n) => (n === 1 ? "e un'altra" : `e altre ${n}`),

@@ -357,6 +357,7 @@ export const health: Messages["health"] = {
   failing: (n) => `${n} in errore`,
   off: (n) => (n === 1 ? "1 spenta" : `${n} spente`),
   withoutKey: (n) => `${n} senza chiave`,
+  memory: "Memoria",
   log: "Registro delle richieste",
   logComplete: "completo",
   logDropped: (n) => count(n, "voce persa", "voci perse"),
@@ -372,6 +373,30 @@ export const explain: Messages["explain"] = {
     "Scegli il nome che chiede un agente. Ogni connessione che potrebbe servirlo è elencata nell'ordine in cui verrebbe interrogata, con ciò che la trattiene e fino a quando.",
   noCandidatesTitle: "Nessuno offre questo modello",
   noCandidatesHelp: "Controlla com'è scritto, scrivilo come provider/modello, o collega il provider che lo offre.",
+  symptomsTitle: "Che cosa potresti vedere",
+  symptoms: {
+    allKeys: {
+      seen: "Tutte le chiavi di un provider vengono saltate",
+      means: "O è fermo il provider stesso, o riposa ognuna delle sue connessioni. Le due schermate dicono quale.",
+    },
+    stillOut: {
+      seen: "Un provider resta fuori anche se l'attesa è finita",
+      means: "Aspetta una richiesta con cui provarlo. Lo farà la prossima.",
+    },
+    oneKey: {
+      seen: "Una chiave fallisce, le altre dovrebbero continuare",
+      means: "È la pausa di quella connessione, e non riguarda il provider.",
+    },
+    oneModel: {
+      seen: "Un modello fallisce, l'account sta bene",
+      means: "Quel modello è bloccato solo su quell'account.",
+    },
+    notBack: {
+      seen: "Qualcosa dovrebbe tornare da sé, ma non torna",
+      means:
+        "La sua fine è ancora lontana, o serve una persona: solo una nuova chiave, una prova o un ripristino aiutano.",
+    },
+  },
   first: "Interrogata per prima",
   next: (n) =>
     `Interrogata per ${n === 2 ? "seconda" : n === 3 ? "terza" : `numero ${n}`}, se le precedenti falliscono`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BreakerTransition } from "@/bindings.pending";
+import type { BreakerTransition } from "@/bindings";
 import { breakerNow, reasonKey, ribbon } from "./breaker";
 
 const at = (minute: number) => minute * 60_000;

@@ -1,6 +1,5 @@
 /** What a provider's breaker says: its state with time applied, and its last hour as a ribbon. */
-import type { BreakerState } from "@/bindings";
-import type { BreakerTransition } from "@/bindings.pending";
+import type { BreakerState, BreakerTransition } from "@/bindings";
 import { fromLocal } from "./clock";
 import type { State } from "./connection-state";
 

@@ -1,5 +1,5 @@
 /** A connection in the cooldown manager, with the time applied that passed since it was read. */
-import type { CooldownConnection, CooldownStatus } from "@/bindings.pending";
+import type { CooldownConnection, CooldownStatus } from "@/bindings";
 import type { State } from "./connection-state";
 
 export type LiveRow = CooldownConnection & {

@@ -46,6 +46,7 @@ export function createFormat(locale: string) {
     compact: (value: number) => short.format(value),
     /** Small sums keep their first digits: `$1.20`, `$0.0042`. */
     dollars: (value: number) => dollars.format(value),
+    megabytes: (bytes: number) => unit(Math.round(bytes / 1_000_000), "megabyte"),
     list: (words: string[]) => conjunction.format(words),
 
     /** How long something took: `840 ms`, `2.4 s`, `3 min 12 s`, `5 h 2 min`, `3 days`. */

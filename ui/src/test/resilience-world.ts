@@ -1,12 +1,14 @@
 /** Records of what is spared and locked, as the gateway sends them. */
-import type { Health, SettingField, Value } from "@/bindings";
 import type {
   BreakerDetail,
   CandidateExplanation,
   CooldownConnection,
+  Health,
   ModelCooldown,
   ResilienceExplanation,
-} from "@/bindings.pending";
+  SettingField,
+  Value,
+} from "@/bindings";
 import { type Answers, refuse } from "./fake-host";
 
 export const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
@@ -103,11 +105,13 @@ export const health: Health = {
   timestamp: new Date().toISOString(),
   version: "0.1.0",
   uptime: 7_500,
+  memoryUsage: { rss: 48_000_000 },
   activeConnections: 2,
-  system: { version: "0.1.0", uptime: 7_500, pid: 4711, platform: "linux" },
+  system: { version: "0.1.0", uptime: 7_500, memoryUsage: { rss: 48_000_000 }, pid: 4711, platform: "linux" },
   circuitBreakers: { open: 0, halfOpen: 0, degraded: 0, closed: 0, total: 0 },
   providerBreakers: [],
-  providerSummary: { catalogCount: 20, configuredCount: 2, activeCount: 2 },
+  providerHealth: {},
+  providerSummary: { catalogCount: 20, configuredCount: 2, activeCount: 2, monitoredCount: 2 },
   connectionHealth: { total: 4, ready: 3, failing: 0, switchedOff: 1, withoutCredential: 0 },
   rateLimitStatus: {},
   lockouts: [],
@@ -194,7 +198,7 @@ export function resilienceWorld(part: Partial<Spared> = {}): Answers {
     breakers_list: () => ({ breakers: state.breakers }),
     breaker_reset: ({ id }) => {
       state.breakers = state.breakers.map((b) => (b.provider === id ? breaker(id) : b));
-      return { ok: true };
+      return { ok: true, resetCount: 1, lockoutsCleared: 0, message: "" };
     },
     resilience_reset: () => {
       const resetCount = state.breakers.length;

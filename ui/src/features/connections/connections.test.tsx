@@ -64,7 +64,7 @@ describe("adding a connection", () => {
 describe("a connection's panel", () => {
   const cooling = connection("c1", {
     name: "Work",
-    testStatus: "error",
+    testStatus: "unavailable",
     rateLimitedUntil: new Date(Date.now() + 162_000).toISOString(),
     lastError: "429 rate limit",
   });
@@ -97,7 +97,7 @@ describe("a connection's panel", () => {
         breaker: { state: "OPEN", failureCount: 12, retryAfterMs: 20_000 },
         inFlight: 0,
       }),
-      breaker_reset: () => ({ ok: true }),
+      breaker_reset: () => ({ ok: true, resetCount: 1, lockoutsCleared: 0, message: "" }),
       model_cooldowns_clear: () => ({ ok: true, removed: 1, clearedAll: false }),
       connection_reset: () => ({ connection: failed }),
     });

@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import type { CooldownSelection } from "@/bindings.pending";
+import type { CooldownSelection } from "@/bindings";
 import { type Column, DataTable } from "@/components/DataTable";
 import { type Selection, useSelectionColumn } from "@/components/Selection";
 import { RING_FULL_MS, StatusBadge } from "@/components/StatusBadge";

@@ -1,5 +1,5 @@
 /** The filters of the cooldown manager, as they stand in its address. */
-import type { CooldownStatus } from "@/bindings.pending";
+import type { CooldownStatus } from "@/bindings";
 
 export type StatusFilter = "out" | CooldownStatus;
 /** Without a status: whatever is out of rotation. */

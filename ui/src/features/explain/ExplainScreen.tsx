@@ -1,20 +1,22 @@
 /** Who would be asked for a model right now, in which order, and what holds the others back. */
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import type { CandidateExplanation, ResilienceExplanation } from "@/bindings.pending";
+import type { CandidateExplanation, ResilienceExplanation } from "@/bindings";
 import { BreakerBadge } from "@/components/BreakerBadge";
+import { Cause } from "@/components/Cause";
 import { Fact, Facts } from "@/components/Facts";
 import { Section } from "@/components/Field";
 import { ModelPicker } from "@/components/ModelPicker";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { StatusBadge } from "@/components/StatusBadge";
-import { RelativeTime, useUntil } from "@/components/Time";
+import { useUntil } from "@/components/Time";
 import { buttonClass } from "@/components/ui/button";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { breakerNow } from "@/lib/breaker";
 import { useNow } from "@/lib/use-now";
+import { Symptoms } from "./Symptoms";
 
 const route = getRouteApi("/monitoring/explain");
 
@@ -40,7 +42,14 @@ export function ExplainScreen() {
           void navigate({ to: "/monitoring/explain", search: chosen ? { model: chosen } : {}, replace: true })
         }
       />
-      {model ? <Answer key={model} model={model} /> : <EmptyState title={words.startTitle} help={words.startHelp} />}
+      {model ? (
+        <Answer key={model} model={model} />
+      ) : (
+        <>
+          <EmptyState title={words.startTitle} help={words.startHelp} />
+          <Symptoms />
+        </>
+      )}
     </Screen>
   );
 }
@@ -61,7 +70,7 @@ function Answer({ model }: { model: string }) {
     return (
       <EmptyState
         title={words.noCandidatesTitle}
-        help={words.noCandidatesHelp}
+        help={read.error?.message ? `${words.noCandidatesHelp} (${read.error.message})` : words.noCandidatesHelp}
         action={
           <Link to="/providers" className={buttonClass()}>
             {messages.shell.providers}
@@ -79,7 +88,7 @@ function Answer({ model }: { model: string }) {
         <ol aria-label={words.candidates}>
           {candidates.map((candidate, index) => (
             <CandidateRow
-              key={`${candidate.connectionId} ${candidate.model}`}
+              key={`${candidate.connectionId} ${candidate.provider} ${candidate.model}`}
               candidate={candidate}
               position={candidates.slice(0, index + 1).filter(({ available }) => available).length}
             />
@@ -165,28 +174,32 @@ function CandidateRow({ candidate, position }: { candidate: CandidateExplanation
     <li className="flex items-start gap-4 border-b py-2.5 last:border-b-0">
       <div className="min-w-0 flex-1">
         <div className="flex min-w-0 items-baseline gap-2">
-          <span className="truncate font-medium" title={connectionName}>
-            {connectionName}
-          </span>
-          <span className="shrink-0 text-ink-faint">{nameOf(provider)}</span>
+          {connectionName && (
+            <span className="truncate font-medium" title={connectionName}>
+              {connectionName}
+            </span>
+          )}
+          <span className={connectionName ? "shrink-0 text-ink-faint" : "font-medium"}>{nameOf(provider)}</span>
         </div>
         <p className="break-words text-ink-soft">
           {available ? position === 1 ? words.first : words.next(position) : <Why candidate={candidate} />}
         </p>
-        <Cause candidate={candidate} />
+        <Cause cause={candidate.cause} />
       </div>
       <div className="flex w-44 shrink-0 flex-col items-start">
         {available ? <StatusBadge state="ready" word={words.available} /> : <Mechanism candidate={candidate} />}
         {until && <span className="pl-[18px] text-cooling">{back(Date.parse(until))}</span>}
       </div>
-      <Link
-        to="/providers/$providerId/connections/$connectionId"
-        params={{ providerId: provider, connectionId }}
-        aria-label={words.openNamed(connectionName)}
-        className={buttonClass({ size: "sm", variant: "ghost" })}
-      >
-        {words.openConnection}
-      </Link>
+      {connectionId && (
+        <Link
+          to="/providers/$providerId/connections/$connectionId"
+          params={{ providerId: provider, connectionId }}
+          aria-label={words.openNamed(connectionName)}
+          className={buttonClass({ size: "sm", variant: "ghost" })}
+        >
+          {words.openConnection}
+        </Link>
+      )}
     </li>
   );
 }
@@ -213,15 +226,4 @@ function Why({ candidate: { reason, mechanism } }: { candidate: CandidateExplana
     return messages.resilience.lockReasons[reason as keyof typeof messages.resilience.lockReasons];
   }
   return reason ?? mechanism ?? messages.explain.out;
-}
-
-/** What the provider said when it came to this. */
-function Cause({ candidate: { cause } }: { candidate: CandidateExplanation }) {
-  if (!cause) return null;
-  return (
-    <p className="select-text break-words text-ink-faint text-xs">
-      {cause.status !== null && <span className="font-mono">{cause.status} </span>}
-      {cause.message} · <RelativeTime at={cause.at} />
-    </p>
-  );
 }

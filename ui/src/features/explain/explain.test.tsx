@@ -67,9 +67,10 @@ describe("Monitoring → Explain", () => {
       model: "claude-sonnet-4-6",
       connectionId: "c1",
       connectionName: "Work",
-      mechanism: "connection_cooldown" as never,
+      mechanism: "connection_cooldown" as const,
       reason: "unavailable",
       until: inSeconds(90),
+      cause: null,
     };
     const host = fakeHost({
       ...world({

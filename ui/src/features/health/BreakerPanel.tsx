@@ -1,7 +1,7 @@
 /** One provider's breaker: what it says now, and what led there. */
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { RotateCcw } from "lucide-react";
-import type { BreakerTransition } from "@/bindings.pending";
+import type { BreakerTransition } from "@/bindings";
 import { BreakerBadge, BreakerRibbon } from "@/components/BreakerBadge";
 import { Fact, Facts } from "@/components/Facts";
 import { SidePanel } from "@/components/SidePanel";

@@ -1,7 +1,7 @@
 /** Is every provider well? Their breakers with the last hour, and the facts of the gateway itself. */
 import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import type { BreakerDetail } from "@/bindings.pending";
+import type { BreakerDetail } from "@/bindings";
 import { BreakerBadge, BreakerRibbon } from "@/components/BreakerBadge";
 import { Confirm } from "@/components/Confirm";
 import { type Column, DataTable } from "@/components/DataTable";
@@ -186,11 +186,14 @@ function ResetAll() {
         isPending={reset.isPending}
         onCancel={() => setAsking(false)}
         onConfirm={() =>
-          reset.mutate(null, {
-            onSuccess: ({ resetCount }) => notify.done(words.allReset(resetCount)),
-            onError: report,
-            onSettled: () => setAsking(false),
-          })
+          reset.mutate(
+            {},
+            {
+              onSuccess: ({ resetCount }) => notify.done(words.allReset(resetCount)),
+              onError: report,
+              onSettled: () => setAsking(false),
+            },
+          )
         }
       />
     </>

@@ -1,4 +1,4 @@
-import type { BreakerDetail } from "@/bindings.pending";
+import type { BreakerDetail } from "@/bindings";
 import { BackIn } from "@/components/Time";
 import { useMessages } from "@/i18n";
 import { breakerNow, opensAt } from "@/lib/breaker";

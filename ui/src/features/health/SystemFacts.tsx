@@ -3,11 +3,12 @@ import { ErrorState, SkeletonRows } from "@/components/States";
 import { StatusBadge } from "@/components/StatusBadge";
 import { Elapsed } from "@/components/Time";
 import { useLive, useRead } from "@/host/queries";
-import { useMessages } from "@/i18n";
+import { useFormat, useMessages } from "@/i18n";
 
 /** The gateway itself: what it is, how long it runs, what it does right now. */
 export function SystemFacts() {
   const words = useMessages().health;
+  const format = useFormat();
   const health = useRead("health_get", null);
   const live = useLive();
   if (health.isPending) return <SkeletonRows rows={4} height={28} />;
@@ -42,6 +43,9 @@ export function SystemFacts() {
             words.logComplete
           )}
         </Fact>
+        {system.memoryUsage.rss !== null && (
+          <Fact label={words.memory}>{format.megabytes(system.memoryUsage.rss)}</Fact>
+        )}
         <Fact label={words.version}>{system.version}</Fact>
         <Fact label={words.process}>{words.processOf(system.pid, system.platform)}</Fact>
       </Facts>

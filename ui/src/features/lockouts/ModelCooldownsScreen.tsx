@@ -1,7 +1,7 @@
 /** Models that rest on one account, each with its reason and its end. They leave the list by themselves. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import type { ModelCooldown } from "@/bindings.pending";
+import type { ModelCooldown } from "@/bindings";
 import { Confirm } from "@/components/Confirm";
 import { type Column, DataTable } from "@/components/DataTable";
 import { FilterInput } from "@/components/FilterInput";

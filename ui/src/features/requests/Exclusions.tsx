@@ -30,6 +30,7 @@ export function Exclusions({ request }: { request: RequestDetail }) {
             reason={
               first.reason in words.reasons ? words.reasons[first.reason as keyof typeof words.reasons] : first.reason
             }
+            cause={first.cause}
             until={first.until}
             end={first.mechanism in words.ends ? words.ends[first.mechanism as keyof typeof words.ends] : undefined}
             action={<Remedy exclusions={group} request={request} />}
@@ -65,6 +66,7 @@ function Remedy({ exclusions, request }: { exclusions: readonly RequestExclusion
     case "switched_off":
     case "excluded_model":
     case "credential_gate":
+    case "terminal_state":
     case "concurrency_cap":
       return exclusions.slice(0, NAMED).map(
         (exclusion) =>
@@ -84,7 +86,15 @@ function Remedy({ exclusions, request }: { exclusions: readonly RequestExclusion
     case "request_exhaustion":
     case undefined:
       return null;
-    default:
+    case "circuit_breaker":
+      return (
+        <Link to="/monitoring/health/$providerId" params={{ providerId: exclusions[0].provider }} className={look}>
+          {words.openHealth}
+        </Link>
+      );
+    case "connection_cooldown":
+    case "model_lockout":
+    case "provider_cooldown":
       // What a timer ends may have ended since.
       return (
         <Link to="/monitoring/explain" search={{ model: requestedModel }} className={look}>
