@@ -47,6 +47,8 @@ pub mod code {
     pub const RATE_LIMITED: &str = "rate_limit_exceeded";
     pub const REQUEST_TOO_LARGE: &str = "request_too_large";
     pub const SERVICE_UNAVAILABLE: &str = "service_unavailable";
+    pub const STREAM_CONTENT_STALL: &str = "stream_content_stall";
+    pub const STREAM_EARLY_EOF: &str = "STREAM_EARLY_EOF";
     pub const UNKNOWN_ENDPOINT: &str = "unknown_endpoint";
     pub const UNSUPPORTED_MEDIA_TYPE: &str = "unsupported_media_type";
     pub const UPSTREAM_AUTH_FAILED: &str = "upstream_auth_failed";

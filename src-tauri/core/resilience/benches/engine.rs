@@ -80,7 +80,8 @@ fn availability(bencher: Bencher<'_, '_>, connections: usize) {
     let mut world = World::new(connections);
     bencher.bench_local(|| {
         let candidate = world.next();
-        let ask = Admission { candidate: &world.candidates[candidate], max_concurrent: Some(64), caller: Caller::Direct };
+        let ask =
+            Admission { candidate: &world.candidates[candidate], max_concurrent: Some(64), caller: Caller::Direct };
         world.engine.availability(black_box(&ask), &world.settings, NOW)
     });
 }

@@ -15,8 +15,8 @@ use crate::concurrency_gate::ConcurrencyGate;
 use crate::event::Event;
 use crate::permit::Permit;
 use crate::picture::{ConnectionPicture, Snapshot};
-use crate::stored::{Row, Stored};
 use crate::settings::Settings;
+use crate::stored::{Row, Stored};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Engine {
@@ -77,7 +77,11 @@ pub enum ResetScope {
     /// specification, 13).
     Cooldowns(Vec<ConnectionId>),
     /// The lock of one model, on one account or on all accounts of the provider.
-    Model { provider: ProviderId, connection: Option<ConnectionId>, model: String },
+    Model {
+        provider: ProviderId,
+        connection: Option<ConnectionId>,
+        model: String,
+    },
     /// Every model lock.
     Models,
 }
@@ -97,12 +101,7 @@ pub struct Cleared {
 
 impl Engine {
     /// May this candidate be tried now? If not: which mechanism says no, why, until when.
-    pub fn availability(
-        &self,
-        ask: &Admission<'_>,
-        _settings: &Settings,
-        _now: Timestamp,
-    ) -> Availability {
+    pub fn availability(&self, ask: &Admission<'_>, _settings: &Settings, _now: Timestamp) -> Availability {
         let Admission { candidate, max_concurrent, .. } = *ask;
         if !candidate.enabled {
             return excluded(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
@@ -195,11 +194,7 @@ impl Engine {
 
     pub fn snapshot(&self, _settings: &Settings, _now: Timestamp) -> Snapshot {
         let connections = self.connections.iter().map(|(id, health)| (id.clone(), picture(health))).collect();
-        Snapshot {
-            connections,
-            in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
-            ..Snapshot::default()
-        }
+        Snapshot { connections, in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX), ..Snapshot::default() }
     }
 
     /// One connection's part of the snapshot.
@@ -231,7 +226,6 @@ mod tests {
 
     use super::*;
 
-
     fn candidate(connection: &str) -> Candidate {
         Candidate {
             provider: "openai".into(),
@@ -245,7 +239,11 @@ mod tests {
 
     fn admit(engine: &mut Engine, connection: &str, cap: Option<u32>) -> Admitted {
         let candidate = candidate(connection);
-        engine.admit(&Admission { candidate: &candidate, max_concurrent: cap, caller: Caller::Direct }, &Settings::default(), Timestamp::ZERO)
+        engine.admit(
+            &Admission { candidate: &candidate, max_concurrent: cap, caller: Caller::Direct },
+            &Settings::default(),
+            Timestamp::ZERO,
+        )
     }
 
     fn permit(engine: &mut Engine, connection: &str) -> Permit {
@@ -263,7 +261,11 @@ mod tests {
     fn a_switched_off_connection_is_excluded() {
         let mut off = candidate("c1");
         off.enabled = false;
-        let availability = Engine::default().availability(&Admission { candidate: &off, max_concurrent: None, caller: Caller::Direct }, &Settings::default(), Timestamp::ZERO);
+        let availability = Engine::default().availability(
+            &Admission { candidate: &off, max_concurrent: None, caller: Caller::Direct },
+            &Settings::default(),
+            Timestamp::ZERO,
+        );
         assert!(matches!(availability, Availability::Excluded(e) if e.mechanism == Mechanism::SwitchedOff));
     }
 
@@ -282,7 +284,10 @@ mod tests {
         let held = permit(&mut engine, "c1");
         let effects = engine.settle(held, &failure(), &Settings::default(), Timestamp::from_millis(7));
         assert!(matches!(effects.events.as_slice(), [Event::ConnectionFailed { .. }]));
-        assert_eq!(engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error.map(|e| e.at), Some(Timestamp::from_millis(7)));
+        assert_eq!(
+            engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error.map(|e| e.at),
+            Some(Timestamp::from_millis(7))
+        );
 
         let held = permit(&mut engine, "c1");
         let success = Outcome::Success(Success::default());

@@ -12,12 +12,15 @@
 //! | [`model_lockout`] | connection and model | is just this model limited here? |
 //! | [`egress_bucket`] | outgoing address | which accounts share an exhausted quota? |
 //! | [`concurrency_gate`] | connection | how many requests may be under way at once? |
+//! | [`cooldown_wait`] | one request | is it better to wait? |
+//! | [`stream_watchdog`] | one stream | is anything useful still coming? |
 //! | [`failure`] | one reply | whose fault was it, and what should be tried next? |
 
 pub mod circuit_breaker;
 pub mod concurrency_gate;
 pub mod connection_cooldown;
 pub mod connection_status;
+pub mod cooldown_wait;
 pub mod egress_bucket;
 pub mod engine;
 pub mod event;

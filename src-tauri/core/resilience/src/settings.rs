@@ -4,7 +4,7 @@
 
 use domain::ProviderClass;
 
-use crate::{circuit_breaker, connection_cooldown, model_lockout, provider_cooldown, stream_watchdog};
+use crate::{circuit_breaker, connection_cooldown, cooldown_wait, model_lockout, provider_cooldown, stream_watchdog};
 
 domain::section! {
     /// Passed to every Engine call, so that a changed setting applies to the next call everywhere.
@@ -17,6 +17,10 @@ domain::section! {
         pub model_lockout: model_lockout::Config;
         /// Remembers failures across requests, for combos.
         pub provider_cooldown: provider_cooldown::Config;
+        /// Whether a request that names one model waits while all its accounts cool.
+        pub wait_for_cooldown: cooldown_wait::Direct;
+        /// Whether a combo waits while all its targets cool.
+        pub combo_cooldown_wait: cooldown_wait::Combo;
         /// What a stream that stays alive without output costs its account.
         pub stream_stall_cooldown: stream_watchdog::StallCooldown;
     }

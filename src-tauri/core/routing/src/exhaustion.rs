@@ -1,7 +1,10 @@
-//! What to answer when nothing is left to try: one decision table (gateway specification, 3.9; decision 3).
+//! What to answer when nothing is left to try: one decision table (gateway specification, 3.9; resilience specification,
+//! 2.7 and 4.8; decisions 3 and 39).
 
+use domain::health::LastError;
+use domain::request_log::ExclusionRecord;
 use domain::wire::code;
-use domain::{Mechanism, Millis, Reason};
+use domain::{Exclusion, Mechanism, Millis, Reason, Timestamp};
 
 use crate::journey::Journey;
 
@@ -13,21 +16,42 @@ pub struct Answer {
     pub retry_after: Option<Millis>,
     /// `Some(false)`: asking again cannot help (header `x-should-retry`).
     pub should_retry: Option<bool>,
+    /// Nothing was asked because everything is spared.
+    pub cooling: Option<Cooling>,
+}
+
+/// What is spared, and until when at the soonest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cooling {
+    /// Accounts behind a timer.
+    pub connections: u32,
+    pub until: Timestamp,
+    /// What the upstream said to the one that is back first.
+    pub cause: Option<LastError>,
 }
 
 /// Decides from the recorded failures and exclusions. Failures weigh more: something was asked and said no.
-pub fn answer(journey: &Journey) -> Answer {
+pub fn answer(journey: &Journey, now: Timestamp) -> Answer {
     let mut failures = journey.failures().peekable();
     if failures.peek().is_some() {
         return after_failures(journey);
     }
-    nothing_attempted(journey)
+    nothing_attempted(journey, now)
 }
 
 fn after_failures(journey: &Journey) -> Answer {
     let soonest = journey.failures().filter_map(|failure| failure.advertised_retry_after).min();
-    if journey.failures().all(|failure| failure.reason == Reason::Auth) {
-        return Answer { should_retry: Some(false), ..plain(502, code::UPSTREAM_AUTH_FAILED) };
+    if journey.failures().all(|failure| failure.reason == Reason::ModelAccessDenied) {
+        return never_again(403, code::PERMISSION_DENIED);
+    }
+    if journey.failures().all(|failure| matches!(failure.reason, Reason::Auth | Reason::Forbidden)) {
+        return never_again(502, code::UPSTREAM_AUTH_FAILED);
+    }
+    if journey.failures().all(|failure| failure.reason == Reason::EarlyEof) {
+        return plain(502, code::STREAM_EARLY_EOF);
+    }
+    if journey.failures().all(|failure| failure.reason == Reason::ContentStall) {
+        return plain(504, code::STREAM_CONTENT_STALL);
     }
     let mut statuses = journey.failures().map(|failure| failure.status.unwrap_or(status_of(failure.reason)));
     let first = statuses.next().unwrap_or(502);
@@ -43,23 +67,98 @@ fn after_failures(journey: &Journey) -> Answer {
     if timed_out { plain(504, code::GATEWAY_TIMEOUT) } else { plain(502, code::BAD_GATEWAY) }
 }
 
-fn nothing_attempted(journey: &Journey) -> Answer {
+fn nothing_attempted(journey: &Journey, now: Timestamp) -> Answer {
     if journey.exclusions.is_empty() {
         return plain(404, code::NO_EXECUTABLE_TARGETS);
     }
-    if journey.all_excluded_by(Mechanism::SwitchedOff) {
-        return plain(503, code::ALL_ACCOUNTS_INACTIVE);
+    for (mechanism, answer) in [
+        (Mechanism::SwitchedOff, plain(503, code::ALL_ACCOUNTS_INACTIVE)),
+        (Mechanism::DialectMismatch, never_again(501, code::DIALECT_NOT_SUPPORTED)),
+        (Mechanism::KeyAllowList, plain(403, code::PERMISSION_DENIED)),
+    ] {
+        if journey.all_excluded_by(mechanism) {
+            return answer;
+        }
     }
-    if journey.all_excluded_by(Mechanism::DialectMismatch) {
-        return Answer { should_retry: Some(false), ..plain(501, code::DIALECT_NOT_SUPPORTED) };
+    if journey.excluded_by(Mechanism::CircuitBreaker).is_some() {
+        return waiting(503, code::PROVIDER_CIRCUIT_OPEN, journey, now);
     }
-    if journey.all_excluded_by(Mechanism::KeyAllowList) {
-        return plain(403, code::PERMISSION_DENIED);
+    let live =
+        || journey.exclusions.iter().map(|record| &record.exclusion).filter(|exclusion| concerns_health(exclusion));
+    if live().next().is_some() && live().all(|exclusion| exclusion.mechanism == Mechanism::TerminalState) {
+        return never_again(502, code::ALL_CONNECTIONS_TERMINAL);
+    }
+    let mut timers = live().filter(|exclusion| exclusion.until.is_some()).peekable();
+    if timers.peek().is_some() {
+        if timers.all(|exclusion| exclusion.mechanism == Mechanism::ModelLockout) {
+            return waiting(429, code::MODEL_COOLDOWN, journey, now);
+        }
+        return as_it_was(journey, now);
     }
     if journey.excluded_by(Mechanism::ConcurrencyCap).is_some() {
         return Answer { retry_after: Some(Millis::seconds(1)), ..plain(429, code::ALL_TARGETS_SKIPPED) };
     }
     plain(503, code::ALL_TARGETS_SKIPPED)
+}
+
+/// Says something about an account that its owner wants used.
+fn concerns_health(exclusion: &Exclusion) -> bool {
+    match exclusion.mechanism {
+        Mechanism::ConnectionCooldown
+        | Mechanism::ModelLockout
+        | Mechanism::ProviderCooldown
+        | Mechanism::CircuitBreaker
+        | Mechanism::TerminalState => true,
+        Mechanism::SwitchedOff
+        | Mechanism::KeyAllowList
+        | Mechanism::ExcludedModel
+        | Mechanism::CredentialGate
+        | Mechanism::RequestExhaustion
+        | Mechanism::ConcurrencyCap
+        | Mechanism::DialectMismatch => false,
+    }
+}
+
+/// Every account cools: the client is told what made them cool, with the wait (resilience specification, 4.8).
+fn as_it_was(journey: &Journey, now: Timestamp) -> Answer {
+    let cooling = soonest(journey);
+    let cause = cooling.as_ref().and_then(|cooling| cooling.cause.as_ref());
+    let status = cause.map_or(503, |cause| cause.status.or(cause.reason.map(status_of)).unwrap_or(503));
+    match status {
+        401 | 403 => never_again(502, code::UPSTREAM_AUTH_FAILED),
+        status => waiting(status, code_of(status), journey, now),
+    }
+}
+
+fn waiting(status: u16, code: &'static str, journey: &Journey, now: Timestamp) -> Answer {
+    let cooling = soonest(journey);
+    let retry_after = cooling.as_ref().map(|cooling| cooling.until.since(now));
+    Answer { retry_after, cooling, ..plain(status, code) }
+}
+
+fn soonest(journey: &Journey) -> Option<Cooling> {
+    let timed =
+        || journey.exclusions.iter().map(|record| &record.exclusion).filter(|exclusion| exclusion.until.is_some());
+    let first = timed().min_by_key(|exclusion| exclusion.until)?;
+    Some(Cooling {
+        connections: u32::try_from(timed().count()).unwrap_or(u32::MAX),
+        until: first.until?,
+        cause: first.cause.clone(),
+    })
+}
+
+/// When the first account is back, if time alone brings one back: every account in question cools or has the model
+/// locked. A breaker answers at once instead, and what is full frees up by itself.
+pub fn recovers_at(exclusions: &[ExclusionRecord]) -> Option<Timestamp> {
+    let live = || exclusions.iter().map(|record| &record.exclusion).filter(|exclusion| concerns_health(exclusion));
+    let timer =
+        |exclusion: &Exclusion| matches!(exclusion.mechanism, Mechanism::ConnectionCooldown | Mechanism::ModelLockout);
+    let helps = live().all(|exclusion| timer(exclusion) || exclusion.mechanism == Mechanism::TerminalState);
+    if helps { live().filter(|exclusion| timer(exclusion)).filter_map(|exclusion| exclusion.until).min() } else { None }
+}
+
+fn never_again(status: u16, code: &'static str) -> Answer {
+    Answer { should_retry: Some(false), ..plain(status, code) }
 }
 
 /// The status a client sees for a failure that had none.
@@ -109,13 +208,12 @@ pub fn code_of(status: u16) -> &'static str {
 }
 
 fn plain(status: u16, code: &'static str) -> Answer {
-    Answer { status, code, retry_after: None, should_retry: None }
+    Answer { status, code, retry_after: None, should_retry: None, cooling: None }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::request_log::ExclusionRecord;
-    use domain::{Exclusion, Failure};
+    use domain::Failure;
 
     use super::*;
 
@@ -165,7 +263,7 @@ mod tests {
             ),
             (failed(&[(Some(529), Overloaded, None)]), 529, "overloaded", None),
         ] {
-            let answer = answer(&journey);
+            let answer = answer(&journey, Timestamp::ZERO);
             assert_eq!((answer.status, answer.code), (status, code));
             assert_eq!(answer.retry_after, retry_after.map(Millis::seconds));
         }
@@ -173,7 +271,7 @@ mod tests {
 
     #[test]
     fn asking_again_cannot_mend_a_credential() {
-        assert_eq!(answer(&failed(&[(Some(401), Reason::Auth, None)])).should_retry, Some(false));
+        assert_eq!(answer(&failed(&[(Some(401), Reason::Auth, None)]), Timestamp::ZERO).should_retry, Some(false));
     }
 
     #[test]
@@ -187,8 +285,64 @@ mod tests {
             (&[SwitchedOff, ConcurrencyCap], 429, "ALL_TARGETS_SKIPPED"),
             (&[SwitchedOff, CredentialGate], 503, "ALL_TARGETS_SKIPPED"),
         ] {
-            let answer = answer(&excluded(mechanisms));
+            let answer = answer(&excluded(mechanisms), Timestamp::ZERO);
             assert_eq!((answer.status, answer.code), (status, code), "{mechanisms:?}");
+        }
+    }
+
+    fn timed(mechanism: Mechanism, until: Option<u64>, cause: Option<(Option<u16>, Reason)>) -> Exclusion {
+        Exclusion {
+            until: until.map(Timestamp::from_millis),
+            cause: cause.map(|(status, reason)| LastError {
+                message: "no".to_owned(),
+                reason: Some(reason),
+                status,
+                at: Timestamp::ZERO,
+            }),
+            ..Exclusion::lasting(mechanism, "")
+        }
+    }
+
+    /// CB-02, CC-20, CC-23, CC-34 and resilience specification, 4.8.
+    #[test]
+    fn what_is_spared() {
+        use Mechanism::*;
+        let cooling = |until, status| timed(ConnectionCooldown, Some(until), Some((status, Reason::ServerError)));
+        let off = Exclusion::lasting(SwitchedOff, "");
+        let terminal = Exclusion::lasting(TerminalState, "");
+        for (exclusions, status, code, wait, retry) in [
+            (vec![timed(CircuitBreaker, Some(30_000), None)], 503, "provider_circuit_open", Some(30_000), None),
+            (
+                vec![cooling(6_000, Some(500)), cooling(3_000, Some(500))],
+                500,
+                "internal_server_error",
+                Some(3_000),
+                None,
+            ),
+            (vec![cooling(3_000, Some(500)), terminal.clone()], 500, "internal_server_error", Some(3_000), None),
+            (
+                vec![timed(ConnectionCooldown, Some(9), Some((None, Reason::ResponseStartTimeout)))],
+                504,
+                "gateway_timeout",
+                Some(9),
+                None,
+            ),
+            (vec![cooling(3_000, Some(403))], 502, "upstream_auth_failed", None, Some(false)),
+            (vec![timed(ModelLockout, Some(200), None)], 429, "model_cooldown", Some(200), None),
+            (vec![terminal.clone(), terminal.clone()], 502, "all_connections_terminal", None, Some(false)),
+            (vec![terminal, off], 502, "all_connections_terminal", None, Some(false)),
+        ] {
+            let mut journey = Journey::default();
+            journey.exclusions.extend(exclusions.into_iter().map(|exclusion| ExclusionRecord {
+                provider: "p".into(),
+                model: "m".to_owned(),
+                connection: None,
+                connection_name: None,
+                exclusion,
+            }));
+            let answer = answer(&journey, Timestamp::ZERO);
+            assert_eq!((answer.status, answer.code, answer.should_retry), (status, code, retry));
+            assert_eq!(answer.retry_after, wait.map(Millis::new), "{code}");
         }
     }
 }

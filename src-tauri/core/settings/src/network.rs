@@ -27,6 +27,16 @@ section! {
         /// How long a stream may be silent before it counts as dead.
         pub stream_idle_timeout: Millis = Millis::seconds(300), in Millis::seconds(1)..=Millis::hours(24),
             env "STREAM_IDLE_TIMEOUT_MS";
+        /// How long a stream may bring nothing useful before another account is tried; long prompts and many tools extend it.
+        /// 0 is off.
+        pub stream_readiness_timeout: Millis = Millis::seconds(80), in Millis::ZERO..=Millis::hours(1),
+            env "STREAM_READINESS_TIMEOUT_MS";
+        /// How far long prompts and many tools extend it.
+        pub stream_readiness_max_timeout: Millis = Millis::seconds(180), in Millis::ZERO..=Millis::hours(1),
+            env "STREAM_READINESS_MAX_TIMEOUT_MS";
+        /// How long a stream that has begun to think may go on without thinking further or answering. 0 is off.
+        pub stream_content_stall_timeout: Millis = Millis::seconds(300), in Millis::ZERO..=Millis::hours(24),
+            env "STREAM_CONTENT_STALL_TIMEOUT_MS";
         /// The way out for connections to providers.
         pub proxy_mode: ProxyMode = ProxyMode::None, env "OMNIROUTE_PROXY_MODE";
         /// Proxy of the mode `custom`, with scheme `http`, `https`, `socks5` or `socks5h`.

@@ -1,9 +1,12 @@
 //! Walks the plan, asks the core what to do after each failure: the only loop of the pipeline.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::response::Response;
+use catalog::Provider;
 use domain::request_log::RequestOutcome;
-use domain::{Outcome, Success};
+use domain::{Millis, Outcome, Success, Timestamp};
 use http::StatusCode;
 use resilience::failure::Next;
 use routing::Resolved;
@@ -14,49 +17,121 @@ use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, excluded_record};
+use crate::plan::{Step, excluded_record, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay};
 use crate::response_headers;
 use crate::send::{Committed, Refusal, Served, send};
 
-/// Tries the steps in order until one answers.
+/// The most upstream calls for one request, whatever the plan holds (resilience specification, 1.2).
+const MOST_ATTEMPTS: usize = 30;
+
+/// Plans and tries until something answers or waiting no longer helps.
 pub(crate) async fn run(
     gateway: &Gateway,
     request: &ClientRequest,
     resolved: &Resolved,
-    steps: Vec<Step>,
-    mut recorder: Recorder,
+    recorder: Recorder,
 ) -> Response {
-    let mut last = None;
+    let catalog = gateway.catalog();
+    let Some(provider) = catalog.get(&resolved.provider) else {
+        return conclude(gateway, request, resolved, None, recorder);
+    };
+    let mut round = Round { recorder, last: None, goes_on: true };
+    let mut waited = Waited::default();
+    loop {
+        let (steps, exclusions) = plan(gateway, request, resolved, provider);
+        round.recorder.journey.exclusions = exclusions;
+        round = match walk(gateway, request, steps, round).await {
+            Walked::Answered(response) => return response,
+            Walked::Nobody(round) => *round,
+        };
+        let Some(until) = wait(gateway, request, resolved, provider, &round, &mut waited) else {
+            return conclude(gateway, request, resolved, round.last, round.recorder);
+        };
+        gateway.clock().sleep_until(until).await;
+    }
+}
+
+/// What a walk over the plan carries on.
+struct Round {
+    recorder: Recorder,
+    last: Option<Last>,
+    /// Nothing so far spoke against trying elsewhere.
+    goes_on: bool,
+}
+
+enum Walked {
+    Answered(Response),
+    Nobody(Box<Round>),
+}
+
+/// Tries the steps in order until one answers.
+async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut round: Round) -> Walked {
     let mut steps = steps.into_iter().peekable();
     while let Some(step) = steps.next() {
         let attempt = match admit::admit(gateway, &step.candidate, &step.entry) {
             Ok(attempt) => attempt,
             Err(exclusion) => {
                 let name = step.entry.connection.name.clone();
-                recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
+                round.recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
                 continue;
             }
         };
-        recorder.begin(&step.candidate, &step.entry.connection.name, request.dialect());
-        let failed = match send(gateway, request, &step, &mut recorder).await {
-            Ok(served) => return answer(gateway, request, &step, served, attempt, recorder),
+        round.recorder.begin(&step.candidate, &step.entry.connection.name, request.dialect());
+        let failed = match send(gateway, request, &step, &mut round.recorder).await {
+            Ok(served) => return Walked::Answered(answer(gateway, request, &step, served, attempt, round.recorder)),
             Err(failed) => failed,
         };
         attempt.settle(&failed.diagnosis.outcome);
-        let goes_on = failed.diagnosis.next == Next::NextConnection && steps.peek().is_some();
+        let within = round.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
+        round.goes_on = failed.diagnosis.next == Next::NextConnection && within;
+        let goes_on = round.goes_on && steps.peek().is_some();
         let decision = if goes_on { "next_connection" } else { "stop" };
-        recorder.end_attempt(failed.kind, decision, Some(&failed.message));
+        round.recorder.end_attempt(failed.kind, decision, Some(&failed.message));
         if let Outcome::Failure(failure) = failed.diagnosis.outcome {
-            recorder.journey.failed(step.candidate.connection.clone(), failure);
+            round.recorder.journey.failed(step.candidate.connection.clone(), failure);
         }
-        last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message });
+        round.last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message });
         if !goes_on {
             break;
         }
     }
-    conclude(gateway, request, resolved, last, recorder)
+    Walked::Nobody(Box::new(round))
+}
+
+/// How long this request has waited for accounts to come back.
+#[derive(Default)]
+struct Waited {
+    times: u32,
+    total: Millis,
+}
+
+/// Until when to wait for an account that is back soon; none when waiting cannot help or is not wanted (resilience
+/// specification, 15.1).
+fn wait(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    provider: &Arc<Provider>,
+    round: &Round,
+    waited: &mut Waited,
+) -> Option<Timestamp> {
+    if !round.goes_on {
+        return None;
+    }
+    let (steps, exclusions) = plan(gateway, request, resolved, provider);
+    let until = if steps.is_empty() { routing::exhaustion::recovers_at(&exclusions) } else { None }?;
+    let now = gateway.now();
+    let settings = gateway.settings();
+    let config = &settings.resilience.wait_for_cooldown;
+    let length = until.since(now);
+    if !config.allows(length, waited.times, waited.total) {
+        return None;
+    }
+    waited.times += 1;
+    waited.total = Millis::new(waited.total.as_millis().saturating_add(length.as_millis()));
+    Some(until)
 }
 
 /// Commits to what an attempt brought.
@@ -87,13 +162,12 @@ fn streamed(
     gateway: &Gateway,
     attempt: Attempt,
 ) -> Response {
-    let clock = std::sync::Arc::clone(gateway.clock());
     let destination = Destination {
         dialect: request.dialect(),
         array: committed.array,
         request: request.id.clone(),
         status: committed.status.as_u16(),
-        now: Box::new(move || clock.now()),
+        judge: committed.judge,
     };
     let mut headers = committed.headers;
     response_headers::for_stream(&mut headers);
@@ -149,8 +223,9 @@ fn conclude(
             (last.refusal, error)
         }
         last => {
-            let error = exhaustion::answer(&recorder.journey, resolved, provider, request.operation);
-            let refusal = last.and_then(|last| last.refusal).filter(|refusal| refusal.status == error.status);
+            let error = exhaustion::answer(&recorder.journey, resolved, provider, request.operation, gateway.now());
+            let own_words = |refusal: &Refusal| refusal.status == error.status && error.should_retry.is_none();
+            let refusal = last.and_then(|last| last.refusal).filter(own_words);
             (refusal, error)
         }
     };

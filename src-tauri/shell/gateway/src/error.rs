@@ -6,6 +6,7 @@ use dialects::error::ErrorBody;
 use domain::wire::{code, header};
 use domain::{Dialect, Millis, RequestId};
 use http::{HeaderName, HeaderValue, StatusCode};
+use serde_json::{Map, Value};
 
 use crate::response_headers::{identify, set_retry_after};
 
@@ -30,11 +31,24 @@ pub struct GatewayError {
     pub retry_after: Option<Millis>,
     /// Header `x-should-retry` (decision 3).
     pub should_retry: Option<bool>,
+    /// Further members of the error object.
+    pub details: Option<Map<String, Value>>,
+    /// The provider's breaker is open (header `X-OmniRoute-Provider-Breaker`).
+    pub breaker_open: bool,
 }
 
 impl GatewayError {
     pub fn new(blame: Blame, status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        GatewayError { blame, code, status, message: message.into(), retry_after: None, should_retry: None }
+        GatewayError {
+            blame,
+            code,
+            status,
+            message: message.into(),
+            retry_after: None,
+            should_retry: None,
+            details: None,
+            breaker_open: false,
+        }
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {
@@ -69,6 +83,9 @@ impl GatewayError {
             let value = if retry { "true" } else { "false" };
             headers.insert(HeaderName::from_static(header::SHOULD_RETRY), HeaderValue::from_static(value));
         }
+        if self.breaker_open {
+            headers.insert(HeaderName::from_static(header::PROVIDER_BREAKER), HeaderValue::from_static("open"));
+        }
         identify(headers, VERSION, request.as_str());
         response
     }
@@ -81,6 +98,7 @@ impl GatewayError {
             retry_after_seconds: self.retry_after.map(Millis::as_retry_after_seconds),
             request_id: Some(request.as_str()),
             diagnostics: None,
+            details: self.details.as_ref(),
         }
     }
 }

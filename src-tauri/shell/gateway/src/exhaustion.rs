@@ -3,29 +3,66 @@
 use std::fmt::Write;
 
 use domain::wire::code;
-use domain::{Dialect, Mechanism, Operation};
+use domain::{Dialect, Mechanism, Millis, Operation, Timestamp};
 use http::StatusCode;
 use routing::exhaustion::Answer;
 use routing::{Journey, Resolved};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Blame, GatewayError};
 
 const LISTED: usize = 5;
 
 /// What the client is told.
-pub(crate) fn answer(journey: &Journey, resolved: &Resolved, provider: &str, operation: Operation) -> GatewayError {
-    let decided = routing::exhaustion::answer(journey);
+pub(crate) fn answer(
+    journey: &Journey,
+    resolved: &Resolved,
+    provider: &str,
+    operation: Operation,
+    now: Timestamp,
+) -> GatewayError {
+    let decided = routing::exhaustion::answer(journey, now);
     let blame = if journey.failures().next().is_some() { Blame::Upstream } else { Blame::Local };
     let status = StatusCode::from_u16(decided.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let message = message(&decided, journey, resolved, provider, operation.dialect());
     GatewayError {
-        blame,
-        code: decided.code,
-        status,
-        message,
         retry_after: decided.retry_after,
         should_retry: decided.should_retry,
+        details: details(&decided, resolved),
+        breaker_open: decided.code == code::PROVIDER_CIRCUIT_OPEN,
+        ..GatewayError::new(
+            blame,
+            status,
+            decided.code,
+            message(&decided, journey, resolved, provider, operation.dialect()),
+        )
     }
+}
+
+/// The members that go with some codes (resilience specification, 2.7 and 4.8).
+fn details(decided: &Answer, resolved: &Resolved) -> Option<Map<String, Value>> {
+    let seconds = decided.retry_after.map(Millis::as_retry_after_seconds);
+    let members = match decided.code {
+        code::PROVIDER_CIRCUIT_OPEN => json!({ "provider": resolved.provider, "retry_after": seconds }),
+        code::MODEL_COOLDOWN => {
+            let cooling = decided.cooling.as_ref()?;
+            json!({
+                "model": resolved.model,
+                "reset_seconds": seconds,
+                "retry_after": iso(cooling.until),
+                "credentials_cooling": cooling.connections,
+            })
+        }
+        _ => return None,
+    };
+    match members {
+        Value::Object(members) => Some(members),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+    }
+}
+
+fn iso(at: Timestamp) -> String {
+    let millis = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 /// An upstream found fault with the request itself, in words that cannot be passed on as they are.
@@ -38,7 +75,9 @@ pub(crate) fn refused(provider: &str, status: Option<StatusCode>, message: &str)
 fn message(decided: &Answer, journey: &Journey, resolved: &Resolved, provider: &str, dialect: Dialect) -> String {
     match decided.code {
         code::UPSTREAM_AUTH_FAILED => {
-            let labels: Vec<&str> = journey.attempts.iter().map(|attempt| attempt.connection_name.as_str()).collect();
+            let tried = journey.attempts.iter().map(|attempt| attempt.connection_name.as_str());
+            let spared = journey.exclusions.iter().filter_map(|record| record.connection_name.as_deref());
+            let labels: Vec<&str> = if journey.attempts.is_empty() { spared.collect() } else { tried.collect() };
             format!(
                 "{provider} refused the credential of {}: reconnect it in OmniRoute under Providers",
                 quoted(&labels)
@@ -56,8 +95,28 @@ fn message(decided: &Answer, journey: &Journey, resolved: &Resolved, provider: &
             resolved.model,
             dialect.label()
         ),
+        code::PERMISSION_DENIED if !journey.attempts.is_empty() => {
+            let labels: Vec<&str> = journey.attempts.iter().map(|attempt| attempt.connection_name.as_str()).collect();
+            let said = journey.last_failure().map_or("", |failure| failure.message.as_str());
+            format!("{provider} does not let {} use `{}`: {said}", quoted(&labels), resolved.model)
+        }
         code::PERMISSION_DENIED => {
             format!("this local key may not use any connection to {provider}: allow one under Settings → API Keys")
+        }
+        code::PROVIDER_CIRCUIT_OPEN => format!("Provider {} circuit breaker is open", resolved.provider),
+        code::ALL_CONNECTIONS_TERMINAL => format!(
+            "All {} connection(s) of {provider} need attention: please reconnect them in OmniRoute under Providers",
+            terminal(journey)
+        ),
+        code::MODEL_COOLDOWN => format!(
+            "{provider} limits `{}` at present{}",
+            resolved.model,
+            decided.retry_after.map(reset_after).unwrap_or_default()
+        ),
+        _ if decided.cooling.is_some() => {
+            let said = decided.cooling.as_ref().and_then(|cooling| cooling.cause.as_ref());
+            let said = said.map_or("every connection is cooling", |cause| cause.message.as_str());
+            format!("{provider}: {said}{}", decided.retry_after.map(reset_after).unwrap_or_default())
         }
         _ if journey.attempts.is_empty() => {
             let mut text = format!("no connection to {provider} can take this request now");
@@ -99,6 +158,19 @@ fn excluded(mechanism: Mechanism) -> &'static str {
         Mechanism::TerminalState => "one needs its owner",
         Mechanism::ModelLockout => "one has this model locked",
     }
+}
+
+fn terminal(journey: &Journey) -> usize {
+    journey.exclusions.iter().filter(|record| record.exclusion.mechanism == Mechanism::TerminalState).count()
+}
+
+/// ` (reset after 1h 2m 3s)`; parts that are zero are left out.
+fn reset_after(wait: Millis) -> String {
+    let seconds = wait.as_retry_after_seconds();
+    let parts = [(seconds / 3_600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let told: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}")).collect();
+    format!(" (reset after {})", told.join(" "))
 }
 
 fn quoted(labels: &[&str]) -> String {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use catalog::Catalog;
+use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
 use domain::{Clock, ProviderId, Timestamp};
@@ -23,6 +23,7 @@ use upstream::{Proxy, Route, Target, Transport};
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
+use crate::judge::OperatorRules;
 use crate::live::{Counters, Live};
 use crate::throttle::Throttle;
 
@@ -75,6 +76,7 @@ struct Inner {
     discovered: ArcSwap<Discovered>,
     discovered_at: Mutex<BTreeMap<ProviderId, Timestamp>>,
     names: ArcSwap<NameTable>,
+    operator_rules: ArcSwap<OperatorRules>,
     /// One settings change at a time, so that what is stored and what is in force never part.
     settings_change: tokio::sync::Mutex<()>,
     settings_changed: watch::Sender<()>,
@@ -110,6 +112,7 @@ impl Gateway {
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
+            operator_rules: ArcSwap::default(),
             settings_change: tokio::sync::Mutex::new(()),
             settings_changed: watch::Sender::new(()),
             engine,
@@ -233,6 +236,10 @@ impl Gateway {
         self.0.names.load_full()
     }
 
+    pub(crate) fn operator_rules(&self) -> Arc<OperatorRules> {
+        self.0.operator_rules.load_full()
+    }
+
     /// Models that providers listed when last asked.
     pub fn discovered(&self, provider: &ProviderId) -> Vec<ListedModel> {
         self.0.discovered.load().get(provider).cloned().unwrap_or_default()
@@ -319,6 +326,11 @@ impl Gateway {
     /// What to call for an account; nothing when its provider is not known (any more).
     pub fn target(&self, entry: &Entry) -> Option<Target> {
         let provider = Arc::clone(self.catalog().get(&entry.connection.provider)?);
+        Some(self.target_at(entry, &provider))
+    }
+
+    /// What to call for an account of `provider`.
+    pub(crate) fn target_at(&self, entry: &Entry, provider: &Arc<Provider>) -> Target {
         let network = &self.settings().network;
         let allow_private = entry.connection.specific.allow_private_network
             || provider.allow_private_network
@@ -329,13 +341,13 @@ impl Gateway {
             (None, ProxyMode::System, _) => Some(Proxy::System),
             (None, ProxyMode::None | ProxyMode::Custom, _) => None,
         };
-        Some(Target {
+        Target {
             route: Route { proxy, allow_private },
             base_url: entry.connection.specific.base_url.clone(),
             connection: entry.connection.id.clone(),
             credential: entry.credential.clone(),
-            provider,
-        })
+            provider: Arc::clone(provider),
+        }
     }
 
     /// Tells everyone who looks.

@@ -8,10 +8,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use dialects::error::STREAM_CUT;
 use dialects::framing::MAX_FRAME;
 use dialects::{Decoder, Event, Frame, Framing, StreamReader, UpstreamError};
 use domain::{Clock, Dialect, Millis, Reason, Timestamp};
 use futures_util::StreamExt;
+use resilience::stream_watchdog::{Budgets, StreamWatchdog};
 
 use crate::record::Recorder;
 use crate::redaction::Redaction;
@@ -44,7 +46,11 @@ pub(crate) struct UpstreamStream {
     decoder: Decoder,
     pub(crate) reader: Box<dyn StreamReader + Send>,
     redaction: Redaction,
-    silence: Silence,
+    timer: Timer,
+    /// Longest silence between chunks; zero, no limit.
+    idle: Millis,
+    watchdog: StreamWatchdog,
+    budgets: Budgets,
     frames: Vec<Frame>,
     events: Vec<Event>,
     /// The terminal event was seen: whatever follows, the answer is complete.
@@ -58,7 +64,7 @@ impl UpstreamStream {
         dialect: Dialect,
         framing: Framing,
         clock: Arc<dyn Clock>,
-        idle: Millis,
+        limits: Limits,
         redaction: Redaction,
     ) -> Self {
         UpstreamStream {
@@ -66,7 +72,10 @@ impl UpstreamStream {
             decoder: Decoder::new(framing, MAX_FRAME),
             reader: dialects::reader(dialect),
             redaction,
-            silence: Silence::new(clock, idle),
+            watchdog: StreamWatchdog::new(clock.now()),
+            timer: Timer::new(clock),
+            idle: limits.idle,
+            budgets: limits.budgets,
             frames: Vec::new(),
             events: Vec::new(),
             complete: false,
@@ -79,8 +88,12 @@ impl UpstreamStream {
         while !self.ended {
             self.frames.clear();
             let mut in_one = None;
-            match self.silence.limit(self.body.next()).await {
-                None => return Err(silent(self.silence.limit)),
+            let silent_at = (!self.idle.is_zero()).then(|| self.timer.clock.now() + self.idle);
+            let stalled_at = self.watchdog.next_deadline(&self.budgets);
+            let deadline = [silent_at, stalled_at].into_iter().flatten().min();
+            match self.timer.limit(self.body.next(), deadline).await {
+                None if deadline == stalled_at => return Err(self.stalled()),
+                None => return Err(silent(self.idle)),
                 Some(None) => {
                     self.ended = true;
                     self.decoder.finish(&mut self.frames);
@@ -112,6 +125,11 @@ impl UpstreamStream {
             self.events.clear();
             self.reader.push(frame, &mut self.events);
             for event in self.events.drain(..) {
+                if event.is_output() {
+                    self.watchdog.on_output();
+                } else if event.is_progress() {
+                    self.watchdog.on_progress(self.timer.clock.now());
+                }
                 note(event, recorder, &mut read, &mut self.complete);
             }
         }
@@ -123,6 +141,11 @@ impl UpstreamStream {
             read.bytes = self.redaction.bytes(read.bytes);
         }
         read
+    }
+
+    fn stalled(&self) -> StreamFailure {
+        let message = "the stream stayed open but brought no output in time".to_owned();
+        StreamFailure::Broken { reason: Reason::ContentStall, message }
     }
 
     /// Asks the reader whether the answer was complete.
@@ -191,7 +214,7 @@ pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -
     let mut size = 0;
     loop {
         match stream.next(recorder).await {
-            Err(failure) => return Held::Failed(failure),
+            Err(failure) => return Held::Failed(early_eof(failure)),
             Ok(None) => return Held::Empty(held),
             Ok(Some(Read { stated: Some(error), meaningful: false, .. })) => {
                 return Held::Failed(StreamFailure::Stated(error));
@@ -207,39 +230,54 @@ pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -
     }
 }
 
-/// Limits the silence between chunks with one timer that is re-armed only when it fires.
-struct Silence {
+/// A good status and then the end without any content, whatever the reader makes of it (resilience specification, 17.5).
+fn early_eof(failure: StreamFailure) -> StreamFailure {
+    match failure {
+        StreamFailure::Stated(error) if error.code.as_deref() == Some(STREAM_CUT) => StreamFailure::Broken {
+            reason: Reason::EarlyEof,
+            message: "the stream ended before any content".to_owned(),
+        },
+        other @ (StreamFailure::Stated(_) | StreamFailure::Broken { .. }) => other,
+    }
+}
+
+/// How long a stream may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Without a single byte.
+    pub(crate) idle: Millis,
+    /// Without anything useful.
+    pub(crate) budgets: Budgets,
+}
+
+/// One timer for all deadlines of a stream. It is re-armed when it fires too early, or when a deadline moved before it;
+/// not with every chunk.
+struct Timer {
     clock: Arc<dyn Clock>,
-    limit: Millis,
-    timer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    armed: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     armed_for: Timestamp,
 }
 
-impl Silence {
-    fn new(clock: Arc<dyn Clock>, limit: Millis) -> Self {
-        Silence { clock, limit, timer: None, armed_for: Timestamp::ZERO }
+impl Timer {
+    fn new(clock: Arc<dyn Clock>) -> Self {
+        Timer { clock, armed: None, armed_for: Timestamp::ZERO }
     }
 
-    /// The future's result; `None` when the limit passed first. Zero means no limit.
-    async fn limit<F: Future + Unpin>(&mut self, mut future: F) -> Option<F::Output> {
-        if self.limit.is_zero() {
-            return Some(future.await);
-        }
-        let deadline = self.clock.now() + self.limit;
+    /// The future's result; `None` when the deadline passed first.
+    async fn limit<F: Future + Unpin>(&mut self, mut future: F, deadline: Option<Timestamp>) -> Option<F::Output> {
+        let Some(deadline) = deadline else { return Some(future.await) };
         loop {
-            let timer = match &mut self.timer {
-                Some(timer) => timer,
-                None => {
-                    self.armed_for = deadline;
-                    self.timer.insert(self.clock.sleep_until(deadline))
-                }
-            };
+            if self.armed.is_none() || self.armed_for > deadline {
+                self.armed_for = deadline;
+                self.armed = Some(self.clock.sleep_until(deadline));
+            }
+            let Some(timer) = &mut self.armed else { continue };
             tokio::select! {
                 biased;
                 output = &mut future => return Some(output),
                 () = timer => {
                     let fired_for = self.armed_for;
-                    self.timer = None;
+                    self.armed = None;
                     if fired_for >= deadline {
                         return None;
                     }

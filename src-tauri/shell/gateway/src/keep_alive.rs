@@ -152,6 +152,7 @@ fn told(request: &ClientRequest, status: u16, body: &[u8]) -> Bytes {
         retry_after_seconds: None,
         request_id: Some(request.id.as_str()),
         diagnostics: None,
+        details: None,
     };
     dialects::error::write_stream(request.dialect(), &body, StreamProgress::NothingSent)
 }

@@ -18,6 +18,7 @@ mod gateway;
 mod hold;
 mod ingress;
 mod journal;
+mod judge;
 mod keep_alive;
 mod live;
 mod models;

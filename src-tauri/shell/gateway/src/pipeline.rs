@@ -27,7 +27,6 @@ use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::ingress::{self, ClientRequest, Head};
 use crate::keep_alive;
-use crate::plan::plan;
 use crate::record::{End, Recorder};
 use crate::resolve::resolve;
 use crate::usage_estimate;
@@ -50,13 +49,7 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
         Err(error) => return refuse(&request, &mut recorder, &error),
     };
     recorder.journey.rule = Some(resolved.rule);
-    let catalog = gateway.catalog();
-    let (steps, exclusions) = match catalog.get(&resolved.provider) {
-        Some(provider) => plan(&gateway, &request, &resolved, provider),
-        None => (Vec::new(), Vec::new()),
-    };
-    recorder.journey.exclusions = exclusions;
-    let response = attempt_loop::run(&gateway, &request, &resolved, steps, recorder).await;
+    let response = attempt_loop::run(&gateway, &request, &resolved, recorder).await;
     if request.operation == Operation::CountTokens && !response.status().is_success() {
         return counted_here(&request, response);
     }

@@ -17,6 +17,7 @@ use crate::ingress::ClientRequest;
 pub(crate) struct Step {
     pub(crate) candidate: Candidate,
     pub(crate) entry: Arc<Entry>,
+    pub(crate) provider: Arc<Provider>,
 }
 
 /// Ranks the provider's accounts for this request.
@@ -24,7 +25,7 @@ pub(crate) fn plan(
     gateway: &Gateway,
     request: &ClientRequest,
     resolved: &Resolved,
-    provider: &Provider,
+    provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let connections = gateway.connections();
     let entries: Vec<Arc<Entry>> = connections.of_provider(&resolved.provider).cloned().collect();
@@ -40,7 +41,7 @@ pub(crate) fn plan(
         .into_iter()
         .filter_map(|attempt| {
             let entry = Arc::clone(entry_of(&attempt.candidate)?);
-            Some(Step { candidate: attempt.candidate, entry })
+            Some(Step { candidate: attempt.candidate, entry, provider: Arc::clone(provider) })
         })
         .collect();
     let exclusions = excluded

@@ -10,14 +10,15 @@ use std::convert::Infallible;
 use axum::body::Body;
 use bytes::Bytes;
 use dialects::UpstreamError;
-use dialects::error::{EMPTY_OR_GARBLED, ErrorBody, STREAM_CUT};
+use dialects::error::ErrorBody;
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
-use domain::{Dialect, Outcome, Reason, RequestId, Success, Timestamp};
-use resilience::failure::{Diagnosis, Reply};
+use domain::{Dialect, Outcome, RequestId, Success};
+use resilience::failure::Diagnosis;
 
 use crate::attempt::Attempt;
 use crate::hold::{StreamFailure, UpstreamStream};
+use crate::judge::{Judge, kind};
 use crate::record::{End, Recorder};
 
 /// A committed stream on its way to the client.
@@ -33,7 +34,7 @@ pub(crate) struct Relay {
     status: u16,
     /// The upstream already told the client what went wrong.
     told: bool,
-    now: Box<dyn Fn() -> Timestamp + Send>,
+    judge: Judge,
 }
 
 /// What a relay needs to know of the request.
@@ -42,7 +43,7 @@ pub(crate) struct Destination {
     pub(crate) array: bool,
     pub(crate) request: RequestId,
     pub(crate) status: u16,
-    pub(crate) now: Box<dyn Fn() -> Timestamp + Send>,
+    pub(crate) judge: Judge,
 }
 
 impl Relay {
@@ -63,7 +64,7 @@ impl Relay {
             request: destination.request,
             status: destination.status,
             told: false,
-            now: destination.now,
+            judge: destination.judge,
         }
     }
 
@@ -119,7 +120,7 @@ impl Relay {
 
     /// Settles as failed; returns the message for the client.
     fn fail(&mut self, failure: &StreamFailure) -> String {
-        let diagnosis = diagnose(failure, (self.now)());
+        let diagnosis = self.judge.stream(failure);
         let (kind, message) = describe(&diagnosis, failure);
         let Some(attempt) = self.attempt.take() else { return message };
         attempt.settle(&diagnosis.outcome);
@@ -141,44 +142,16 @@ impl Relay {
             retry_after_seconds: None,
             request_id: Some(self.request.as_str()),
             diagnostics: None,
+            details: None,
         };
         dialects::error::write_stream(self.dialect, &body, self.stream.reader.progress())
     }
 }
 
-/// The verdict over a broken stream.
-pub(crate) fn diagnose(failure: &StreamFailure, context: &Context<'_>, now: Timestamp) -> Diagnosis {
-    match failure {
-        StreamFailure::Stated(error) => {
-            let reply = match error.code.as_deref() {
-                Some(STREAM_CUT) => Reply::Transport { reason: Reason::StreamCut, message: &error.message },
-                Some(EMPTY_OR_GARBLED) => Reply::Transport { reason: Reason::EmptyOrGarbled, message: &error.message },
-                code => Reply::Http {
-                    status: error.status.unwrap_or(502),
-                    headers: &HeaderMap::new(),
-                    body: "",
-                    message: &error.message,
-                    code,
-                    kind: error.kind.as_deref(),
-                },
-            };
-            resilience::failure::diagnose(&reply, context, now)
-        }
-        StreamFailure::Broken { reason, message } => {
-            resilience::failure::diagnose(&Reply::Transport { reason: *reason, message }, context, now)
-        }
-    }
-}
-
 fn describe(diagnosis: &Diagnosis, failure: &StreamFailure) -> (&'static str, String) {
-    let kind = match &diagnosis.outcome {
-        Outcome::Failure(failure) => failure.reason.kind(),
-        Outcome::Neutral(_) => Reason::InvalidRequest.kind(),
-        Outcome::Success(_) => "success",
-    };
     let message = match failure {
         StreamFailure::Stated(error) => error.message.clone(),
         StreamFailure::Broken { message, .. } => format!("the upstream's stream broke: {message}"),
     };
-    (kind, message)
+    (kind(diagnosis), message)
 }

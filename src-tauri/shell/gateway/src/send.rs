@@ -5,20 +5,21 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use dialects::{Framing, UpstreamError};
-use domain::{Millis, Operation, Outcome, Reason};
+use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
 use futures_util::StreamExt;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use resilience::failure::{Diagnosis, Reply};
+use resilience::failure::Diagnosis;
+use resilience::stream_watchdog::{self, Budgets};
 use upstream::{BuildError, Call, Target};
 
 use crate::gateway::Gateway;
-use crate::hold::{Held, StreamFailure, UpstreamStream, hold};
+use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
 use crate::ingress::ClientRequest;
+use crate::judge::{Judge, kind};
 use crate::plan::Step;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
-use crate::relay::diagnose;
 use crate::response_headers;
 use crate::translate::translate;
 
@@ -43,6 +44,7 @@ pub(crate) struct Committed {
     pub(crate) headers: HeaderMap,
     /// The frames are elements of one JSON array.
     pub(crate) array: bool,
+    pub(crate) judge: Judge,
 }
 
 /// An attempt that failed before anything was promised.
@@ -71,9 +73,8 @@ pub(crate) async fn send(
     step: &Step,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let Some(target) = gateway.target(&step.entry) else {
-        return Err(transport_failure(gateway, Reason::Unreachable, "the provider is not in the catalogue"));
-    };
+    let target = gateway.target_at(&step.entry, &step.provider);
+    let judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated = translate(request, &step.candidate.model);
     recorder.warn(&translated.warnings);
     let call = Call {
@@ -86,15 +87,15 @@ pub(crate) async fn send(
         body: translated.body,
         request_id: request.id.as_str(),
     };
-    let outgoing = upstream::build(&call).map_err(|error| not_built(gateway, &error))?;
-    let response = respond(gateway, outgoing, &target).await?;
+    let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
+    let response = respond(gateway, outgoing, &target, &judge).await?;
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
-        return Err(refused(gateway, &target, response).await);
+        return Err(refused(gateway, &target, &judge, response).await);
     }
     match framing(request, response.headers()) {
-        Some(framing) => held_stream(gateway, request, &target, response, framing, recorder).await,
-        None => whole(gateway, request, &target, response, recorder).await,
+        Some(framing) => held_stream(gateway, request, &target, judge, response, framing, recorder).await,
+        None => whole(gateway, request, &target, &judge, response, recorder).await,
     }
 }
 
@@ -103,17 +104,18 @@ async fn respond(
     gateway: &Gateway,
     outgoing: http::Request<Bytes>,
     target: &Target,
+    judge: &Judge,
 ) -> Result<http::Response<upstream::Body>, Box<Failed>> {
     let limit = target.provider.start_timeout.unwrap_or(gateway.settings().network.response_start_timeout);
     let deadline = gateway.now() + limit;
     tokio::select! {
         biased;
         answer = gateway.transport().send(outgoing, &target.route) => answer.map_err(|error| {
-            transport_failure(gateway, error.reason(), &error.to_string())
+            transport_failure(judge, error.reason(), &error.to_string())
         }),
         () = gateway.clock().sleep_until(deadline) => {
             let message = format!("no answer began within {limit}");
-            Err(transport_failure(gateway, Reason::ResponseStartTimeout, &message))
+            Err(transport_failure(judge, Reason::ResponseStartTimeout, &message))
         }
     }
 }
@@ -132,19 +134,20 @@ async fn held_stream(
     gateway: &Gateway,
     request: &ClientRequest,
     target: &Target,
+    judge: Judge,
     response: http::Response<upstream::Body>,
     framing: Framing,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
-    let idle = gateway.settings().network.stream_idle_timeout;
     let clock = std::sync::Arc::clone(gateway.clock());
-    let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, idle, Redaction::of(target));
+    let limits = limits(gateway, request, target);
+    let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, limits, Redaction::of(target));
     let (held, stated) = match hold(&mut stream, recorder).await {
         Held::Committed(held, stated) => (held, stated),
         Held::Empty(held) if answers_natively(target) => (held, None),
-        Held::Empty(_) => return Err(transport_failure(gateway, Reason::EmptyOrGarbled, "the answer was empty")),
-        Held::Failed(failure) => return Err(stream_failure(gateway, &failure)),
+        Held::Empty(_) => return Err(transport_failure(&judge, Reason::EmptyOrGarbled, "the answer was empty")),
+        Held::Failed(failure) => return Err(stream_failure(&judge, &failure)),
     };
     Ok(Served::Stream(Box::new(Committed {
         stream,
@@ -153,7 +156,28 @@ async fn held_stream(
         status: head.status,
         headers: response_headers::from_upstream(&head.headers),
         array: framing == Framing::JsonArray,
+        judge,
     })))
+}
+
+/// How long this stream may take: large requests get more time, and a server on this computer, which loads its model and
+/// reads the prompt after it has answered, gets the longest.
+fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits {
+    let network = &gateway.settings().network;
+    let size = stream_watchdog::Size {
+        messages: request.glance.message_count,
+        tools: request.glance.tool_count,
+        bytes: request.body.len() as u64,
+    };
+    let (base, ceiling) = (network.stream_readiness_timeout, network.stream_readiness_max_timeout);
+    let stall = network.stream_content_stall_timeout;
+    let readiness = match target.provider.class {
+        ProviderClass::Local if !base.is_zero() => base.max(stall),
+        ProviderClass::Local | ProviderClass::Oauth | ProviderClass::Apikey | ProviderClass::Free => {
+            stream_watchdog::readiness(base, ceiling, size)
+        }
+    };
+    Limits { idle: network.stream_idle_timeout, budgets: Budgets { readiness, stall } }
 }
 
 /// A whole answer is collected before anything is promised: a body that breaks off can still be had elsewhere.
@@ -161,20 +185,21 @@ async fn whole(
     gateway: &Gateway,
     request: &ClientRequest,
     target: &Target,
+    judge: &Judge,
     response: http::Response<upstream::Body>,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
-    let body = collect(gateway, body, WHOLE_BODY).await.map_err(|failure| stream_failure(gateway, &failure))?;
+    let body = collect(gateway, body, WHOLE_BODY).await.map_err(|failure| stream_failure(judge, &failure))?;
     let inspection = dialects::inspect(request.operation, &body);
     recorder.usage().absorb(&inspection.usage);
     if let Some(error) = inspection.error {
-        return Err(stream_failure(gateway, &StreamFailure::Stated(Redaction::of(target).error(error))));
+        return Err(stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))));
     }
     let has_something = inspection.has_output || inspection.has_reasoning;
     let ended_natively = inspection.finish.is_some() && answers_natively(target);
     if request.operation.generates() && !has_something && !ended_natively {
-        return Err(transport_failure(gateway, Reason::EmptyOrGarbled, "the answer was empty, or not of this format"));
+        return Err(transport_failure(judge, Reason::EmptyOrGarbled, "the answer was empty, or not of this format"));
     }
     recorder.first_token();
     recorder.output_bytes += body.len() as u64;
@@ -191,11 +216,16 @@ fn answers_natively(target: &Target) -> bool {
     NATIVE.iter().any(|origin| target.base_url().starts_with(origin))
 }
 
-async fn refused(gateway: &Gateway, target: &Target, response: http::Response<upstream::Body>) -> Box<Failed> {
+async fn refused(
+    gateway: &Gateway,
+    target: &Target,
+    judge: &Judge,
+    response: http::Response<upstream::Body>,
+) -> Box<Failed> {
     let (head, body) = response.into_parts();
     if !head.status.is_client_error() && !head.status.is_server_error() {
         let message = format!("the answer was HTTP {}: correct the base URL of the connection", head.status.as_u16());
-        return transport_failure(gateway, Reason::EmptyOrGarbled, &message);
+        return transport_failure(judge, Reason::EmptyOrGarbled, &message);
     }
     let redaction = Redaction::of(target);
     let body = match collect(gateway, body, ERROR_BODY).await {
@@ -203,17 +233,20 @@ async fn refused(gateway: &Gateway, target: &Target, response: http::Response<up
         Err(_) => Bytes::new(),
     };
     let error = dialects::error::read(head.status.as_u16(), &body);
-    let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let message = redaction.text(&error.message);
-    let reply = Reply::Http {
-        status: head.status.as_u16(),
-        retry_after: retry_after.or(error.retry_after_text.as_deref()),
-        message: &message,
-        code: error.code.as_deref().or(error.kind.as_deref()),
-    };
-    let diagnosis = resilience::failure::diagnose(&reply, gateway.now());
-    let refusal = passable(&head, body, &diagnosis);
-    Box::new(Failed { kind: kind(&diagnosis), status: Some(head.status), diagnosis, message, refusal })
+    let text = String::from_utf8_lossy(&body);
+    let diagnosis = judge.http(head.status.as_u16(), &head.headers, &text, &error, &message);
+    let status = restated(&diagnosis).unwrap_or(head.status);
+    let refusal = (status == head.status).then(|| passable(&head, body.clone(), &diagnosis)).flatten();
+    Box::new(Failed { kind: kind(&diagnosis), status: Some(status), diagnosis, message, refusal })
+}
+
+/// The status as it was repaired (resilience specification, 18).
+fn restated(diagnosis: &Diagnosis) -> Option<StatusCode> {
+    match &diagnosis.outcome {
+        Outcome::Failure(failure) => failure.status.and_then(|status| StatusCode::from_u16(status).ok()),
+        Outcome::Neutral(_) | Outcome::Success(_) => None,
+    }
 }
 
 /// The refusal in the upstream's own bytes, unless they are no JSON at all.
@@ -232,16 +265,15 @@ fn passable(head: &http::response::Parts, body: Bytes, diagnosis: &Diagnosis) ->
 }
 
 /// Nothing could be sent: the client's doing when its model name cannot be part of an address, else the owner's.
-fn not_built(gateway: &Gateway, error: &BuildError) -> Box<Failed> {
+fn not_built(judge: &Judge, error: &BuildError) -> Box<Failed> {
     let message = error.to_string();
     match error {
         BuildError::Model(_) => {
-            let reply = Reply::Http { status: 400, retry_after: None, message: &message, code: None };
-            let diagnosis = resilience::failure::diagnose(&reply, gateway.now());
+            let diagnosis = judge.http(400, &HeaderMap::new(), "", &UpstreamError::default(), &message);
             let status = Some(StatusCode::BAD_REQUEST);
             Box::new(Failed { kind: kind(&diagnosis), status, diagnosis, message, refusal: None })
         }
-        BuildError::BaseUrl { .. } | BuildError::Header(_) => transport_failure(gateway, Reason::Unreachable, &message),
+        BuildError::BaseUrl { .. } | BuildError::Header(_) => transport_failure(judge, Reason::Unreachable, &message),
     }
 }
 
@@ -286,24 +318,16 @@ fn silent(limit: Millis) -> StreamFailure {
     StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message: format!("nothing came for {limit}") }
 }
 
-fn transport_failure(gateway: &Gateway, reason: Reason, message: &str) -> Box<Failed> {
-    stream_failure(gateway, &StreamFailure::Broken { reason, message: message.to_owned() })
+fn transport_failure(judge: &Judge, reason: Reason, message: &str) -> Box<Failed> {
+    stream_failure(judge, &StreamFailure::Broken { reason, message: message.to_owned() })
 }
 
-fn stream_failure(gateway: &Gateway, failure: &StreamFailure) -> Box<Failed> {
-    let diagnosis = diagnose(failure, gateway.now());
+fn stream_failure(judge: &Judge, failure: &StreamFailure) -> Box<Failed> {
+    let diagnosis = judge.stream(failure);
     let (status, message) = match failure {
         StreamFailure::Stated(error) => (error.status, error.message.clone()),
         StreamFailure::Broken { message, .. } => (None, message.clone()),
     };
-    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+    let status = restated(&diagnosis).or_else(|| status.and_then(|status| StatusCode::from_u16(status).ok()));
     Box::new(Failed { kind: kind(&diagnosis), status, diagnosis, message, refusal: None })
-}
-
-fn kind(diagnosis: &Diagnosis) -> &'static str {
-    match &diagnosis.outcome {
-        Outcome::Failure(failure) => failure.reason.kind(),
-        Outcome::Neutral(_) => Reason::InvalidRequest.kind(),
-        Outcome::Success(_) => "success",
-    }
 }

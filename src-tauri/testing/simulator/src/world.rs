@@ -145,7 +145,11 @@ impl World {
         let id = self.candidate(self.attempts[attempt].0).connection;
         let before = self.engine.connection(&id, &self.settings, self.now).last_error;
         let connection = self.settle(attempt, &Outcome::Neutral(Neutral::Abandoned));
-        if self.engine.connection(&id, &self.settings, self.now).last_error == before { Ok(()) } else { Err(Broken::NeutralHurt { connection }) }
+        if self.engine.connection(&id, &self.settings, self.now).last_error == before {
+            Ok(())
+        } else {
+            Err(Broken::NeutralHurt { connection })
+        }
     }
 
     fn check(&self) -> Result<(), Broken> {
@@ -155,7 +159,8 @@ impl World {
             return Err(Broken::Permits { held: snapshot.in_flight, open });
         }
         for connection in 0..World::CONNECTIONS {
-            let counted = self.engine.connection(&self.candidate(connection).connection, &self.settings, self.now).in_flight;
+            let counted =
+                self.engine.connection(&self.candidate(connection).connection, &self.settings, self.now).in_flight;
             if counted != self.under_way(connection) {
                 return Err(Broken::Count { connection });
             }

@@ -38,6 +38,9 @@ pub struct ErrorBody<'a> {
     pub request_id: Option<&'a str>,
     /// Why no target could serve the request: a JSON object, shown in OpenAI and Anthropic envelopes.
     pub diagnostics: Option<&'a RawValue>,
+    /// Further members of the error object, shown in OpenAI and Anthropic envelopes. A `retry_after` among them stands
+    /// instead of the seconds.
+    pub details: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 /// How far a client's stream has come when it must be told of an error.
@@ -209,6 +212,10 @@ impl UpstreamError {
 impl<'a> ErrorBody<'a> {
     pub(crate) fn code_or_usual(&self) -> &'a str {
         if self.code.is_empty() { openai_code(self.status) } else { self.code }
+    }
+
+    pub(crate) fn details_say_when(&self) -> bool {
+        self.details.is_some_and(|details| details.contains_key("retry_after"))
     }
 }
 

@@ -8,6 +8,7 @@ fn error(status: u16, code: &'static str) -> ErrorBody<'static> {
         retry_after_seconds: None,
         request_id: Some("req_1"),
         diagnostics: None,
+        details: None,
     }
 }
 

@@ -25,6 +25,8 @@ struct Inner<'a> {
     retry_after: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<&'a RawValue>,
+    #[serde(flatten)]
+    details: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
@@ -34,8 +36,9 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
             kind: anthropic_type(body.status),
             message: body.message,
             code: body.code_or_usual(),
-            retry_after: body.retry_after_seconds,
+            retry_after: body.retry_after_seconds.filter(|_| !body.details_say_when()),
             diagnostics: body.diagnostics,
+            details: body.details,
         },
         request_id: body.request_id,
     }

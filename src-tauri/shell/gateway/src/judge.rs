@@ -1,0 +1,151 @@
+//! The verdict over one attempt: gathers what the core needs to know and asks it.
+//!
+//! A judge is made when an attempt begins and stays with it until it is settled, also through a stream that outlives
+//! the loop, so that every failure of one attempt is read under the same rules.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use catalog::Provider;
+use dialects::UpstreamError;
+use dialects::error::{EMPTY_OR_GARBLED, STREAM_CUT};
+use domain::{Candidate, Clock, Nature, Outcome, ProviderId, Reason, Timestamp};
+use http::HeaderMap;
+use jiff::tz::TimeZone;
+use resilience::failure::{Context, Diagnosis, ErrorRule, Reply, Rules};
+
+use crate::gateway::Gateway;
+use crate::hold::StreamFailure;
+
+/// What the operator says about failures; rebuilt when the settings change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct OperatorRules {
+    pub(crate) rules: BTreeMap<ProviderId, Vec<ErrorRule>>,
+    pub(crate) banned_signals: Vec<String>,
+}
+
+static NO_RULES: std::sync::LazyLock<resilience::failure::ProviderRules> = std::sync::LazyLock::new(Default::default);
+
+/// Knows whom an attempt went to and under which rules it is judged.
+pub(crate) struct Judge {
+    provider: Arc<Provider>,
+    model: String,
+    nature: Nature,
+    operator: Arc<OperatorRules>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Judge {
+    pub(crate) fn new(gateway: &Gateway, provider: &Arc<Provider>, candidate: &Candidate) -> Self {
+        Judge {
+            provider: Arc::clone(provider),
+            model: candidate.model.clone(),
+            nature: candidate.nature.clone(),
+            operator: gateway.operator_rules(),
+            clock: Arc::clone(gateway.clock()),
+        }
+    }
+
+    /// An HTTP error. `body` is the text of at most 16 KiB, `message` its one redacted line.
+    pub(crate) fn http(
+        &self,
+        status: u16,
+        headers: &HeaderMap,
+        body: &str,
+        error: &UpstreamError,
+        message: &str,
+    ) -> Diagnosis {
+        let (code, kind) = (error.code.as_deref(), error.kind.as_deref());
+        self.diagnose(&Reply::Http { status, headers, body, message, code, kind })
+    }
+
+    /// No usable answer came.
+    pub(crate) fn transport(&self, reason: Reason, message: &str) -> Diagnosis {
+        self.diagnose(&Reply::Transport { reason, message })
+    }
+
+    /// A stream, or a good status, turned out bad.
+    pub(crate) fn stream(&self, failure: &StreamFailure) -> Diagnosis {
+        match failure {
+            StreamFailure::Broken { reason, message } => self.transport(*reason, message),
+            StreamFailure::Stated(error) => match error.code.as_deref() {
+                Some(STREAM_CUT) => self.transport(Reason::StreamCut, &error.message),
+                Some(EMPTY_OR_GARBLED) => self.transport(Reason::EmptyOrGarbled, &error.message),
+                Some(_) | None => {
+                    let status = error.status.unwrap_or(502);
+                    self.http(status, &HeaderMap::new(), &error.message, error, &error.message)
+                }
+            },
+        }
+    }
+
+    fn diagnose(&self, reply: &Reply<'_>) -> Diagnosis {
+        let now = self.clock.now();
+        let context = Context {
+            provider: &self.provider.id,
+            model: &self.model,
+            nature: &self.nature,
+            rules: Rules {
+                provider: &NO_RULES,
+                operator: self.operator.rules.get(&self.provider.id).map_or(&[], Vec::as_slice),
+                banned_signals: &self.operator.banned_signals,
+            },
+            midnight: next_midnight(now, &TimeZone::system()),
+        };
+        resilience::failure::diagnose(reply, &context, now)
+    }
+}
+
+/// The kind of failure in one word, for the record.
+pub(crate) fn kind(diagnosis: &Diagnosis) -> &'static str {
+    match &diagnosis.outcome {
+        Outcome::Failure(failure) => failure.reason.kind(),
+        Outcome::Neutral(_) => Reason::InvalidRequest.kind(),
+        Outcome::Success(_) => "success",
+    }
+}
+
+/// The first instant of tomorrow where this computer is; a day from now where its calendar cannot say.
+fn next_midnight(now: Timestamp, zone: &TimeZone) -> Timestamp {
+    let a_day_on = Timestamp::from_millis(now.as_millis().saturating_add(24 * 60 * 60 * 1_000));
+    let midnight = || {
+        let now = jiff::Timestamp::from_millisecond(i64::try_from(now.as_millis()).ok()?).ok()?;
+        let tomorrow = now.to_zoned_datetime(zone.clone()).tomorrow().ok()?.start_of_day().ok()?;
+        u64::try_from(tomorrow.timestamp().as_millisecond()).ok()
+    };
+    midnight().map_or(a_day_on, Timestamp::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::{self, TimeZone};
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        let instant: jiff::Timestamp = text.parse().expect("an instant");
+        Timestamp::from_millis(u64::try_from(instant.as_millisecond()).expect("after the epoch"))
+    }
+
+    /// XC-10, EC-15
+    #[test]
+    fn midnight_is_the_local_one() {
+        let ahead = TimeZone::fixed(tz::offset(14));
+        let behind = TimeZone::fixed(tz::offset(-11));
+        for (zone, now, midnight) in [
+            (&TimeZone::UTC, "2026-08-09T23:00:00Z", "2026-08-10T00:00:00Z"),
+            (&TimeZone::UTC, "2026-08-09T00:00:00Z", "2026-08-10T00:00:00Z"),
+            (&ahead, "2026-08-09T09:30:00Z", "2026-08-09T10:00:00Z"),
+            (&behind, "2026-08-09T10:30:00Z", "2026-08-09T11:00:00Z"),
+        ] {
+            assert_eq!(next_midnight(at(now), zone), at(midnight), "{now}");
+        }
+    }
+
+    /// EC-30: 25 October 2026 has 25 hours in central Europe.
+    #[test]
+    fn a_day_on_which_the_clock_changes_ends_at_its_own_midnight() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a zone");
+        assert_eq!(next_midnight(at("2026-10-24T22:00:00Z"), &zone), at("2026-10-25T23:00:00Z"));
+    }
+}
