@@ -1,17 +1,17 @@
 //! The provider circuit breaker (resilience specification, 2; scenarios CB).
 
-use acceptance::{Ask, World};
+use acceptance::Ask;
 use domain::{Millis, Timestamp};
 use fake_upstream::Step;
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, AK2, LO, OA, ask, begin, error_of, fresh_model, open, post, post_m1, send, uncooled};
+use crate::cast::{AK, AK2, LO, OA, ask, begin, error_of, fresh_model, open, post, post_m1, send, start, uncooled};
 
 #[tokio::test]
 async fn an_api_key_provider_is_watched_at_seven_failures_and_left_alone_at_twelve() {
     // CB-01, CB-02, CB-19: each of these is a 503 that was returned, not thrown.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
     world.script(&c1).then(Step::error(503, "down"));
     for (sent, state) in [(6, "CLOSED"), (1, "DEGRADED"), (4, "DEGRADED"), (1, "OPEN")] {
@@ -34,7 +34,7 @@ async fn an_api_key_provider_is_watched_at_seven_failures_and_left_alone_at_twel
 #[tokio::test]
 async fn every_dialect_hears_that_a_breaker_is_open_in_its_own_words() {
     // CB-02 for each dialect; a 503 returned twelve times opens wherever it was returned.
-    let world = World::start().await;
+    let world = start().await;
     for asked in Ask::all(false).into_iter().chain(Ask::all(true)) {
         let account = uncooled(&world, asked.provider, &format!("{} {}", asked.path, asked.body.len())).await;
         world.script(&account).then(Step::error(503, "down"));
@@ -64,7 +64,7 @@ async fn every_dialect_hears_that_a_breaker_is_open_in_its_own_words() {
 #[tokio::test]
 async fn a_signed_in_provider_is_watched_at_five_and_left_alone_at_eight() {
     // CB-03
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, OA, "c1").await;
     world.script(&c1).then(Step::error(503, "down"));
     for (sent, state) in [(4, "CLOSED"), (1, "DEGRADED"), (2, "DEGRADED"), (1, "OPEN")] {
@@ -79,7 +79,7 @@ async fn a_signed_in_provider_is_watched_at_five_and_left_alone_at_eight() {
 #[tokio::test]
 async fn a_local_provider_is_watched_at_one_failure_and_left_alone_at_two() {
     // CB-04
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(LO, "local").await;
     let c1 = uncooled(&world, &node, "c1").await;
     world.script(&c1).then(Step::error(503, "down"));
@@ -95,7 +95,7 @@ async fn a_local_provider_is_watched_at_one_failure_and_left_alone_at_two() {
 #[tokio::test]
 async fn each_status_of_a_sick_service_counts_once_per_dispatch() {
     // CB-05
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
     for (counted, status) in (1..).zip([408, 500, 502, 503, 504]) {
         world.script(&c1).then(Step::error(status, "down"));
@@ -108,7 +108,7 @@ async fn each_status_of_a_sick_service_counts_once_per_dispatch() {
 #[tokio::test]
 async fn no_status_about_an_account_a_model_or_a_request_counts() {
     // CB-06
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     for status in [400, 401, 402, 403, 404, 409, 413, 422, 429] {
         world.script(&c1).then(Step::error(status, "no"));
@@ -133,7 +133,7 @@ fn closed_address() -> String {
 #[tokio::test]
 async fn a_service_that_cannot_be_reached_counts_once_in_ten_seconds() {
     // CB-07
-    let world = World::start().await;
+    let world = start().await;
     let away = |url: &str| json!({ "providerSpecificData": { "disableCooling": true, "baseUrl": url } });
     let reset = uncooled(&world, AK, "reset").await;
     world.script(&reset).then(Step::Reset);
@@ -170,7 +170,7 @@ async fn a_service_that_cannot_be_reached_counts_once_in_ten_seconds() {
 #[tokio::test]
 async fn an_answer_that_never_begins_counts_as_unreachable() {
     // CB-07: the fourth of its kinds.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
     world.script(&c1).then(Step::Hang);
     let asking = begin(&world, &c1, &ask(AK, "m1")).await;
@@ -183,7 +183,7 @@ async fn an_answer_that_never_begins_counts_as_unreachable() {
 #[tokio::test]
 async fn an_open_breaker_is_half_open_at_the_very_instant() {
     // CB-08, CB-09: nothing runs in between; whoever looks first turns it.
-    let world = World::start().await;
+    let world = start().await;
     open(&world, AK, 12).await;
     let shown = || async {
         let health = world.monitoring().await.json();
@@ -205,7 +205,7 @@ async fn failed_probes_stretch_the_wait_and_never_beyond_its_limit() {
     for (provider, failures, waits) in
         [(AK, 12, [30, 30, 30, 30, 60, 120, 120]), (OA, 8, [60, 60, 60, 120, 240, 480, 480])]
     {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = open(&world, provider, failures).await;
         for (cycle, wait) in (0..).zip(waits) {
             let seen = world.breaker(provider).map(|breaker| breaker.open_cycles);
@@ -226,7 +226,7 @@ async fn failed_probes_stretch_the_wait_and_never_beyond_its_limit() {
 #[tokio::test]
 async fn success_takes_one_failure_back_and_leaves_the_watch_in_time() {
     // CB-16, CB-17, CB-18
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
     let step = |good| if good { Step::ok("fine") } else { Step::error(503, "down") };
     for (good, times, state) in [
@@ -254,7 +254,7 @@ async fn success_takes_one_failure_back_and_leaves_the_watch_in_time() {
 #[tokio::test]
 async fn what_was_under_way_when_it_opened_moves_nothing() {
     // CB-20, CB-21
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
     let slowly = std::time::Duration::from_millis(400);
     world.script(&c1).then(Step::error(503, "down"));
@@ -283,7 +283,7 @@ async fn what_was_under_way_when_it_opened_moves_nothing() {
 #[tokio::test]
 async fn a_storm_on_fifty_accounts_opens_once_and_loses_no_failure() {
     // CB-25
-    let world = World::start().await;
+    let world = start().await;
     world.upstream.set_default(Step::error(503, "down"));
     for number in 0..50 {
         world.connect(AK, &format!("c{number}")).await;
@@ -308,7 +308,7 @@ async fn a_storm_on_fifty_accounts_opens_once_and_loses_no_failure() {
 #[tokio::test]
 async fn what_is_the_clients_or_our_own_doing_is_not_counted() {
     // CB-27, CB-28, CB-29
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect_with(AK, "c1", json!({ "maxConcurrent": 1 })).await;
     world.script(&c1).then(Step::Hang);
     for number in 1..=20_u64 {
@@ -333,7 +333,7 @@ async fn what_is_the_clients_or_our_own_doing_is_not_counted() {
 async fn an_operator_closes_a_breaker_and_the_next_request_goes_out() {
     // CB-32, SP-11
     for (method, path) in [(Method::POST, "/api/resilience/reset"), (Method::DELETE, "/api/monitoring/health")] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = open(&world, AK, 12).await;
         for _ in 0..5 {
             world.advance(Millis::minutes(2));
@@ -354,7 +354,7 @@ async fn an_operator_closes_a_breaker_and_the_next_request_goes_out() {
 #[tokio::test]
 async fn new_thresholds_apply_to_the_count_that_is_there() {
     // CB-33
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
     world.script(&c1).then(Step::error(503, "down"));
     send(&world, AK, 9).await;
@@ -370,7 +370,7 @@ async fn new_thresholds_apply_to_the_count_that_is_there() {
 #[tokio::test]
 async fn a_threshold_of_one_opens_at_the_first_failure_and_knows_no_watch() {
     // CB-34
-    let world = World::start().await;
+    let world = start().await;
     let change = json!({ "providerBreaker": { "apikey": { "failureThreshold": 12, "degradationThreshold": 12 } } });
     let refused = world.manage(Method::PATCH, "/api/resilience", Some(change)).await;
     assert_eq!(refused.status, 400, "{}", refused.text());
@@ -385,7 +385,7 @@ async fn a_threshold_of_one_opens_at_the_first_failure_and_knows_no_watch() {
 #[tokio::test]
 async fn a_wall_clock_that_is_set_back_prolongs_nothing_and_one_set_ahead_counts_as_time() {
     // CB-35, CB-36, decision 27
-    let world = World::start().await;
+    let world = start().await;
     open(&world, AK, 12).await;
     let opened = world.now();
     world.jump_wall(Timestamp::from_millis(opened.as_millis() - 3_600_000));
@@ -394,7 +394,7 @@ async fn a_wall_clock_that_is_set_back_prolongs_nothing_and_one_set_ahead_counts
     world.advance(Millis::new(1));
     assert_eq!(world.breaker_state(AK).0, "HALF_OPEN");
 
-    let world = World::start().await;
+    let world = start().await;
     open(&world, AK, 12).await;
     let opened = world.now();
     world.jump_wall(opened + Millis::hours(1));
@@ -405,7 +405,7 @@ async fn a_wall_clock_that_is_set_back_prolongs_nothing_and_one_set_ahead_counts
 #[tokio::test]
 async fn one_providers_trouble_is_no_other_providers() {
     // CB-37
-    let world = World::start().await;
+    let world = start().await;
     open(&world, AK, 12).await;
     world.connect(AK2, "c1").await;
     assert_eq!(post_m1(&world, AK2).await.status, 200);
@@ -416,7 +416,7 @@ async fn one_providers_trouble_is_no_other_providers() {
 #[tokio::test]
 async fn the_breaker_knows_why_it_changed() {
     // Resilience specification, 2.9: the time line.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = open(&world, AK, 12).await;
     world.advance(Millis::seconds(30));
     world.script(&c1).then(Step::ok("fine"));

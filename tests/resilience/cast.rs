@@ -21,6 +21,13 @@ pub(crate) const MS: &str = "ms";
 
 pub(crate) const DIALECTS: [Dialect; 4] = [Dialect::Chat, Dialect::Responses, Dialect::Messages, Dialect::Gemini];
 
+/// A fresh gateway that answers at once where it could wait for a cooldown.
+pub(crate) async fn start() -> World {
+    let world = World::start().await;
+    world.resilience(json!({ "waitForCooldown": { "enabled": false } })).await;
+    world
+}
+
 /// What clients of a provider speak.
 pub(crate) fn dialect_of(provider: &str) -> Dialect {
     match provider {

@@ -1,20 +1,20 @@
 //! From what came back to what it costs (resilience specification, 6; scenarios EC).
 
-use acceptance::{Ask, World};
+use acceptance::Ask;
 use domain::Millis;
 use domain::health::TestStatus;
 use fake_upstream::Step;
 use http::HeaderMap;
 use serde_json::json;
 
-use crate::cast::{AK, DIALECTS, LO, MS, ask, post, post_m1};
+use crate::cast::{AK, DIALECTS, LO, MS, ask, post, post_m1, start};
 
 const HOUR: u64 = 3_600_000;
 
 #[tokio::test]
 async fn each_reply_cools_the_account_for_as_long_as_its_kind_lasts() {
     // EC-01 to EC-04, EC-12 to EC-14, EC-19, EC-21 to EC-26
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let rows = [
         ("EC-01", Step::raw(500, HeaderMap::new(), ""), 3_000, Some("server_error")),
@@ -22,13 +22,23 @@ async fn each_reply_cools_the_account_for_as_long_as_its_kind_lasts() {
         ("EC-03", Step::error(429, "slow down"), 3_000, Some("rate_limited")),
         ("EC-04", Step::error(429, "You exceeded your current quota"), 3_000, None),
         ("EC-12", Step::error(429, "weekly limit reached"), 24 * HOUR, Some("quota_exhausted")),
-        ("EC-12 parsed", Step::error(429, "weekly limit reached, resets in 2 days"), 48 * HOUR, Some("quota_exhausted")),
+        (
+            "EC-12 parsed",
+            Step::error(429, "weekly limit reached, resets in 2 days"),
+            48 * HOUR,
+            Some("quota_exhausted"),
+        ),
         ("EC-13", Step::error(429, "session limit reached"), 5 * HOUR, Some("quota_exhausted")),
         ("EC-14", Step::error(429, "usage limit reached"), HOUR, Some("quota_exhausted")),
         ("EC-19", Step::error(400, "rate limit: slow down"), 3_000, Some("rate_limited")),
         ("EC-19 频率", Step::error(400, "请求频率过高"), 3_000, Some("rate_limited")),
         ("EC-22", Step::error(432, "gone for now"), HOUR, Some("quota_exhausted")),
-        ("EC-24", Step::raw(502, HeaderMap::new(), "<html><title>Bad gateway</title></html>"), 3_000, Some("server_error")),
+        (
+            "EC-24",
+            Step::raw(502, HeaderMap::new(), "<html><title>Bad gateway</title></html>"),
+            3_000,
+            Some("server_error"),
+        ),
         ("EC-26", Step::error(429, "WEEKLY LIMIT REACHED"), 24 * HOUR, Some("quota_exhausted")),
     ];
     for (id, step, cooling, kind) in rows {
@@ -49,7 +59,7 @@ async fn each_reply_cools_the_account_for_as_long_as_its_kind_lasts() {
 #[tokio::test]
 async fn each_reply_about_something_else_leaves_the_account_alone() {
     // EC-09, EC-10, EC-17, EC-18, EC-20, EC-21, EC-23
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let rows = [
         ("EC-09", Step::error(403, "error code: 1010")),
@@ -77,7 +87,7 @@ async fn each_reply_about_something_else_leaves_the_account_alone() {
 #[tokio::test]
 async fn a_missing_model_of_an_ordinary_provider_is_noted_and_nothing_more() {
     // EC-10, decision 28
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script_model(&c1, "gone").then(Step::error(404, "the model gone does not exist"));
     assert_eq!(post(&world, &ask(AK, "gone")).await.status, 404);
@@ -89,7 +99,7 @@ async fn a_missing_model_of_an_ordinary_provider_is_noted_and_nothing_more() {
 #[tokio::test]
 async fn a_missing_model_of_a_local_provider_is_locked_alone() {
     // EC-10, ML-24
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(LO, "local").await;
     let c1 = world.connect(&node, "c1").await;
     world.script_model(&c1, "m1").then(Step::error(404, "no such model"));
@@ -103,7 +113,7 @@ async fn a_missing_model_of_a_local_provider_is_locked_alone() {
 #[tokio::test]
 async fn no_money_ends_an_account_and_where_quotas_are_per_model_only_the_model() {
     // EC-05, EC-06
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(402, "pay first"));
     post_m1(&world, AK).await;
@@ -121,7 +131,7 @@ async fn no_money_ends_an_account_and_where_quotas_are_per_model_only_the_model(
 #[tokio::test]
 async fn a_403_of_unknown_cause_tries_another_account_and_ends_none() {
     // EC-08, TS-20
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let c2 = world.connect(AK, "c2").await;
     world.script(&c1).then(Step::error(403, "you shall not pass"));
@@ -137,7 +147,7 @@ async fn a_403_of_unknown_cause_tries_another_account_and_ends_none() {
 #[tokio::test]
 async fn a_quota_of_the_day_ends_at_the_next_local_midnight_and_never_at_once() {
     // EC-15. Every time zone's midnight lies on a quarter of an hour.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(429, "Daily quota used up, try again tomorrow"));
     post_m1(&world, AK).await;
@@ -158,7 +168,7 @@ async fn gemini_says_in_the_metric_whether_the_day_or_the_minute_is_used_up() {
         ("generate_requests_per_model_per_day", "quota_exhausted"),
         ("generate_requests_per_model_per_minute", "rate_limited"),
     ] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect("gemini", "c1").await;
         let body = json!({ "error": {
             "code": 429, "status": "RESOURCE_EXHAUSTED",
@@ -176,7 +186,7 @@ async fn gemini_says_in_the_metric_whether_the_day_or_the_minute_is_used_up() {
 #[tokio::test]
 async fn whatever_shape_an_error_has_its_words_are_read() {
     // EC-25, EC-27, EC-28
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::status(503, r#"{"error":"the model fell over"}"#));
     post_m1(&world, AK).await;
@@ -199,7 +209,7 @@ async fn three_kinds_of_400_get_three_answers_in_every_dialect() {
     // Handed case: one that hides a rate limit, one about the model, one that is malformed.
     for dialect in DIALECTS {
         for stream in [false, true] {
-            let world = World::start().await;
+            let world = start().await;
             let asked = Ask::new(dialect, stream);
             let c1 = world.connect(asked.provider, "c1").await;
             let c2 = world.connect(asked.provider, "c2").await;

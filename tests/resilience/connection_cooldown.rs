@@ -9,7 +9,7 @@ use fake_upstream::Step;
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, DIALECTS, LO, OA, ask, ask_stream, begin, error_of, post, post_m1, send, uncooled};
+use crate::cast::{AK, DIALECTS, LO, OA, ask, ask_stream, begin, error_of, post, post_m1, send, start, uncooled};
 
 /// Fails an account once and returns how long it rests; its cooldown must be over.
 async fn fail(world: &World, connection: &Connection, provider: &'static str) -> Millis {
@@ -33,7 +33,7 @@ async fn ladder(world: &World, connection: &Connection, provider: &'static str, 
 #[tokio::test]
 async fn an_account_that_fails_rests_and_another_serves_the_same_request() {
     // CC-01
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let c2 = world.connect(AK, "c2").await;
     world.script(&c1).then(Step::error(500, "oops"));
@@ -53,11 +53,10 @@ async fn an_account_that_fails_rests_and_another_serves_the_same_request() {
 #[tokio::test]
 async fn each_rest_is_twice_the_last_up_to_the_steps_of_its_class() {
     // CC-02, CC-03
-    for (class, steps) in [
-        (AK, &[3, 6, 12, 24, 48, 96, 96][..]),
-        (OA, &[5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_280]),
-    ] {
-        let world = World::start().await;
+    for (class, steps) in
+        [(AK, &[3, 6, 12, 24, 48, 96, 96][..]), (OA, &[5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_280])]
+    {
+        let world = start().await;
         let c1 = world.connect(class, "c1").await;
         world.script(&c1).then(Step::error(429, "slow down"));
         assert_eq!(ladder(&world, &c1, class, steps.len()).await, steps, "{class}");
@@ -68,7 +67,7 @@ async fn each_rest_is_twice_the_last_up_to_the_steps_of_its_class() {
 #[tokio::test]
 async fn a_local_account_rests_five_seconds_at_first() {
     // Resilience specification, 4.2: the third profile. Its node is told not to keep quotas per model.
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(LO, "local").await;
     let per_account = json!({ "providerSpecificData": { "passthroughModels": false } });
     let c1 = world.connect_with(&node, "c1", per_account).await;
@@ -80,7 +79,7 @@ async fn a_local_account_rests_five_seconds_at_first() {
 #[tokio::test]
 async fn no_rest_is_longer_than_the_longest_lock() {
     // CC-04
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(429, "slow down"));
     world.resilience(json!({ "connectionCooldown": { "apikey": { "baseCooldownMs": 600_000 } } })).await;
@@ -91,7 +90,7 @@ async fn no_rest_is_longer_than_the_longest_lock() {
 #[tokio::test]
 async fn a_rest_ends_at_its_instant_without_anybody_ending_it() {
     // CC-05, CC-06, CC-07
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).times(3, Step::error(500, "oops")).then(Step::ok("fine")).then(Step::error(500, "oops"));
     assert_eq!(fail(&world, &c1, AK).await, Millis::seconds(3));
@@ -119,7 +118,7 @@ async fn an_announced_wait_is_obeyed_where_the_profile_says_so() {
     // CC-08, CC-09
     let limited = || Step::error(429, "slow down").with_header("retry-after", "17");
     for (provider, told, expected) in [(AK, None, 17), (OA, None, 5), (OA, Some(true), 17), (AK, Some(false), 3)] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(provider, "c1").await;
         world.script(&c1).then(limited());
         if let Some(told) = told {
@@ -137,7 +136,7 @@ async fn an_announced_wait_is_obeyed_where_the_profile_says_so() {
 async fn fifty_failures_at_once_cost_one_rest_and_one_step() {
     // CC-10
     for status in [500, 429] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(AK, "c1").await;
         world.script(&c1).then(Step::error(status, "oops").after(Duration::from_millis(150)));
         let asking: Vec<_> = (0..50)
@@ -160,7 +159,7 @@ async fn fifty_failures_at_once_cost_one_rest_and_one_step() {
 async fn a_burst_of_forty_refusals_is_one_step_in_every_dialect() {
     // Handed case; Gemini keeps quotas per model, so there the burst is one step of a lock.
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = Ask::new(dialect, true);
         let c1 = world.connect(asked.provider, "c1").await;
         world.script(&c1).then(Step::error(429, "slow down").after(Duration::from_millis(150)));
@@ -189,7 +188,7 @@ async fn a_burst_of_forty_refusals_is_one_step_in_every_dialect() {
 async fn a_failure_during_a_rest_changes_nothing_and_one_after_it_is_the_next_step() {
     // CC-11, CC-12
     for (later, left, level) in [(2_000, 1_000, 1), (3_001, 6_000, 2)] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(AK, "c1").await;
         world.script(&c1).then(Step::error(500, "oops"));
         world.script_model(&c1, "slow").then(Step::error(500, "oops").after(Duration::from_millis(250)));
@@ -206,7 +205,7 @@ async fn a_failure_during_a_rest_changes_nothing_and_one_after_it_is_the_next_st
 #[tokio::test]
 async fn a_resting_account_sees_nothing_of_a_hundred_requests() {
     // CC-13
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     for name in ["c2", "c3"] {
         world.connect(AK, name).await;
@@ -222,7 +221,7 @@ async fn a_resting_account_sees_nothing_of_a_hundred_requests() {
 #[tokio::test]
 async fn a_slow_success_does_not_wipe_out_a_newer_failure() {
     // CC-14
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(500, "oops"));
     world.script_model(&c1, "slow").then(Step::ok("fine").after(Duration::from_millis(250)));
@@ -239,7 +238,7 @@ async fn a_slow_success_does_not_wipe_out_a_newer_failure() {
 #[tokio::test]
 async fn an_account_that_is_never_cooled_still_says_what_went_wrong_and_can_be_banned() {
     // CC-17
-    let world = World::start().await;
+    let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
     world.script(&c1).then(Step::error(500, "oops"));
     send(&world, AK, 2).await;
@@ -255,7 +254,7 @@ async fn an_account_that_is_never_cooled_still_says_what_went_wrong_and_can_be_b
 #[tokio::test]
 async fn a_request_that_is_too_large_blames_nobody() {
     // CC-18
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let text = "This model's maximum context length is 8192 tokens, however you requested 9000 tokens";
     world.script(&c1).then(Step::error(400, text).with_code("context_length_exceeded"));
@@ -268,7 +267,7 @@ async fn a_request_that_is_too_large_blames_nobody() {
 #[tokio::test]
 async fn a_test_of_all_accounts_changes_no_routing() {
     // CC-19
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.upstream.script(c1.credential.as_str(), fake_upstream::LIST_MODELS).then(Step::error(500, "oops"));
     world.script(&c1).then(Step::error(500, "oops"));
@@ -285,7 +284,7 @@ async fn a_test_of_all_accounts_changes_no_routing() {
 async fn when_all_rest_the_client_hears_the_last_word_and_how_long() {
     // CC-20
     for status in [500, 503, 429] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(AK, "c1").await;
         let c2 = world.connect(AK, "c2").await;
         world.script(&c1).then(Step::error(status, "oops"));
@@ -309,7 +308,7 @@ async fn when_all_rest_the_client_hears_the_last_word_and_how_long() {
 #[tokio::test]
 async fn when_all_need_their_owner_every_dialect_is_told_not_to_retry() {
     // CC-23, decision 3
-    let world = World::start().await;
+    let world = start().await;
     for asked in Ask::all(false).into_iter().chain(Ask::all(true)) {
         let c1 = world.connect(asked.provider, "c1").await;
         let c2 = world.connect(asked.provider, "c2").await;
@@ -336,7 +335,7 @@ async fn when_all_need_their_owner_every_dialect_is_told_not_to_retry() {
 #[tokio::test]
 async fn a_base_of_zero_never_rests_and_no_steps_never_double() {
     // CC-25, CC-26; handed case: 0 means off, not default.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(500, "oops"));
     world.resilience(json!({ "connectionCooldown": { "apikey": { "baseCooldownMs": 0 } } })).await;
@@ -353,7 +352,7 @@ async fn a_base_of_zero_never_rests_and_no_steps_never_double() {
 #[tokio::test]
 async fn what_an_upstream_repeats_of_the_key_is_masked_where_it_is_kept() {
     // CC-27
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(500, format!("the key {} fell over", c1.credential)));
     post_m1(&world, AK).await;
@@ -365,7 +364,7 @@ async fn what_an_upstream_repeats_of_the_key_is_masked_where_it_is_kept() {
 #[tokio::test]
 async fn a_supervisor_may_say_that_only_the_account_is_at_fault() {
     // CC-29
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let step = Step::error(503, "restarting").with_header("x-omni-fallback-hint", "connection_cooldown");
     world.script(&c1).then(step);
@@ -377,7 +376,7 @@ async fn a_supervisor_may_say_that_only_the_account_is_at_fault() {
 #[tokio::test]
 async fn an_account_that_is_removed_while_it_rests_leaves_nothing_behind() {
     // CC-30
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(500, "oops"));
     fail(&world, &c1, AK).await;
@@ -391,7 +390,7 @@ async fn an_account_that_is_removed_while_it_rests_leaves_nothing_behind() {
 #[tokio::test]
 async fn a_refused_credential_reaches_the_agent_as_a_502_with_the_label() {
     // CC-34
-    let world = World::start().await;
+    let world = start().await;
     for asked in Ask::all(false).into_iter().chain(Ask::all(true)) {
         let c1 = world.connect(asked.provider, "work account").await;
         for status in [401, 403] {
@@ -409,13 +408,12 @@ async fn a_refused_credential_reaches_the_agent_as_a_502_with_the_label() {
     world.check_invariants().await;
 }
 
-
 #[tokio::test]
 async fn a_stream_that_only_pings_is_noted_and_cools_only_where_told() {
     // CC-15, CC-16
     let pings = Step::drip(": ping\n\n", Duration::from_millis(5), None);
     for told in [false, true] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(AK, "c1").await;
         world.script(&c1).then(pings.clone());
         world.set(json!({ "gateway": { "keepAliveAfterMs": { "chat": 0 } } })).await;
@@ -439,4 +437,47 @@ async fn a_stream_that_only_pings_is_noted_and_cools_only_where_told() {
         }
         world.check_invariants().await;
     }
+}
+
+#[tokio::test]
+async fn a_request_waits_for_a_short_rest_and_not_for_a_long_one() {
+    // CC-21, CC-22
+    let world = World::start().await;
+    let c1 = world.connect(AK, "c1").await;
+    world.script(&c1).then(Step::error(500, "oops")).then(Step::ok("fine"));
+    let asking = begin(&world, &c1, &ask(AK, "m1")).await;
+    let reply = crate::streams::while_time_passes(&world, asking).await;
+    assert_eq!((reply.status.as_u16(), world.calls(&c1).len()), (200, 2), "{}", reply.text());
+
+    for (seconds, waits) in [(91, false), (90, true)] {
+        let step = Step::error(429, "slow down").with_header("retry-after", &seconds.to_string());
+        world.script(&c1).then(step).then(Step::ok("fine"));
+        let asking = begin(&world, &c1, &ask(AK, "m1")).await;
+        let reply = crate::streams::while_time_passes(&world, asking).await;
+        assert_eq!(reply.status == 200, waits, "{seconds}: {}", reply.text());
+        world.reset(&c1).await;
+    }
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_request_waits_five_times_at_most_and_a_client_that_leaves_ends_the_wait() {
+    // CC-22
+    let world = World::start().await;
+    let c1 = world.connect(AK, "c1").await;
+    let limited = || Step::error(429, "slow down").with_header("retry-after", "10");
+    world.script(&c1).then(limited());
+    let asking = begin(&world, &c1, &ask(AK, "m1")).await;
+    let reply = crate::streams::while_time_passes(&world, asking).await;
+    assert_eq!((reply.status.as_u16(), world.calls(&c1).len()), (429, 6), "{}", reply.text());
+    world.reset(&c1).await;
+
+    let asking = begin(&world, &c1, &ask(AK, "m1")).await;
+    world.wait_for_endings(&c1, 7).await;
+    asking.abort();
+    world.settle().await;
+    world.advance(Millis::minutes(2));
+    world.check_invariants().await;
+    assert_eq!(world.calls(&c1).len(), 7, "nobody is asked for a client that is gone");
+    assert_eq!(world.last_request().await["outcome"], "aborted");
 }

@@ -7,7 +7,7 @@ use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cast::{AK, AK2, MS, OA, ask, post, post_m1};
+use crate::cast::{AK, AK2, MS, OA, ask, post, post_m1, start};
 
 const PATH: &str = "/api/resilience/cooldowns";
 
@@ -35,7 +35,7 @@ fn ban() -> Step {
 #[tokio::test]
 async fn each_account_is_listed_with_its_strongest_trouble_and_no_secret() {
     // CM-01, CM-02
-    let world = World::start().await;
+    let world = start().await;
     let cooling = failing(&world, AK, "cooling", Step::error(429, "slow down")).await;
     let banned = failing(&world, AK, "banned", ban()).await;
     let healthy = world.connect(AK, "healthy").await;
@@ -66,7 +66,7 @@ async fn each_account_is_listed_with_its_strongest_trouble_and_no_secret() {
 #[tokio::test]
 async fn a_cleared_account_is_asked_at_once_and_a_terminal_one_is_not_cleared() {
     // CM-03, CM-04, CM-05, TS-21
-    let world = World::start().await;
+    let world = start().await;
     let c1 = failing(&world, AK, "c1", Step::error(429, "slow down")).await;
     let banned = failing(&world, AK, "banned", ban()).await;
     let healthy = world.connect(AK, "healthy").await;
@@ -89,7 +89,7 @@ async fn a_cleared_account_is_asked_at_once_and_a_terminal_one_is_not_cleared() 
 #[tokio::test]
 async fn clearing_an_account_frees_its_models() {
     // CM-06
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(MS, "apikey").await;
     let c1 = world.connect(&node, "c1").await;
     world.script(&c1).then(Step::error(429, "slow down"));
@@ -105,7 +105,7 @@ async fn clearing_an_account_frees_its_models() {
 #[tokio::test]
 async fn all_of_one_provider_are_cleared_and_nobody_elses() {
     // CM-07
-    let world = World::start().await;
+    let world = start().await;
     let mut cooling = Vec::new();
     for provider in [AK, AK2] {
         for name in ["c1", "c2"] {
@@ -125,7 +125,7 @@ async fn all_of_one_provider_are_cleared_and_nobody_elses() {
 #[tokio::test]
 async fn a_clearing_that_is_not_understood_is_refused() {
     // CM-08
-    let world = World::start().await;
+    let world = start().await;
     let many: Vec<String> = (0..1_001).map(|number| number.to_string()).collect();
     for wrong in [
         json!({}),
@@ -150,7 +150,7 @@ async fn a_clearing_that_is_not_understood_is_refused() {
 #[tokio::test]
 async fn a_new_base_is_the_length_of_the_next_rest() {
     // CM-09
-    let world = World::start().await;
+    let world = start().await;
     let c1 = failing(&world, AK, "c1", Step::error(429, "slow down")).await;
     world.resilience(json!({ "connectionCooldown": { "apikey": { "baseCooldownMs": 10_000 } } })).await;
     post_m1(&world, AK).await;
@@ -161,7 +161,7 @@ async fn a_new_base_is_the_length_of_the_next_rest() {
 #[tokio::test]
 async fn clearing_forgets_the_refusals() {
     // CM-10
-    let world = World::start().await;
+    let world = start().await;
     let c1 = failing(&world, OA, "c1", Step::error(403, "Request not allowed")).await;
     for _ in 0..2 {
         post_m1(&world, OA).await;
@@ -177,7 +177,7 @@ async fn clearing_forgets_the_refusals() {
 #[tokio::test]
 async fn a_clearing_amid_failures_leaves_a_whole_row() {
     // CM-11
-    let mut world = World::start().await;
+    let mut world = start().await;
     let c1 = failing(&world, AK, "c1", Step::error(429, "slow down")).await;
     for _ in 0..20 {
         let (agent, asked) = (world.agent(), ask(AK, "m1"));
@@ -190,7 +190,8 @@ async fn a_clearing_amid_failures_leaves_a_whole_row() {
     assert!(matches!(whole, (true, true, true) | (false, false, false)), "{before:?}");
     world.restart().await;
     let after = world.health(&c1);
-    let both = [&before, &after].map(|health| (health.cooling_until, health.backoff_level, health.last_error.is_some()));
+    let both =
+        [&before, &after].map(|health| (health.cooling_until, health.backoff_level, health.last_error.is_some()));
     assert_eq!(both[0], both[1]);
     world.check_invariants().await;
 }

@@ -1,18 +1,18 @@
 //! The layers beside each other: each sees its own trouble and nothing else (scenarios XC and DG).
 
-use acceptance::{Ask, World};
+use acceptance::Ask;
 use domain::Millis;
 use domain::health::TestStatus;
 use fake_upstream::{Break, Step};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cast::{AK, DIALECTS, MS, ask, begin, error_of, open, post, post_m1};
+use crate::cast::{AK, DIALECTS, MS, ask, begin, error_of, open, post, post_m1, start};
 
 #[tokio::test]
 async fn one_refused_key_is_one_keys_trouble() {
     // XC-01, EC-07
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let c2 = world.connect(AK, "c2").await;
     world.script(&c1).then(Step::error(401, "bad key"));
@@ -27,7 +27,7 @@ async fn one_refused_key_is_one_keys_trouble() {
 #[tokio::test]
 async fn a_storm_on_one_key_cools_it_and_in_the_end_spares_the_provider() {
     // XC-02
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let c2 = world.connect(AK, "c2").await;
     world.connect(AK, "c3").await;
@@ -56,7 +56,7 @@ async fn a_storm_on_one_key_cools_it_and_in_the_end_spares_the_provider() {
 #[tokio::test]
 async fn each_trouble_shows_in_its_own_place_and_clearing_one_leaves_the_others() {
     // XC-04, XC-05
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(MS, "apikey").await;
     let locked = world.connect(&node, "locked").await;
     world.script(&locked).then(Step::error(429, "slow down").with_header("retry-after", "600"));
@@ -86,7 +86,7 @@ async fn each_trouble_shows_in_its_own_place_and_clearing_one_leaves_the_others(
 async fn a_hundred_clients_that_leave_change_nothing() {
     // XC-06, CB-27; handed case: the user's Esc, for each dialect, before the head and in the stream.
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = Ask::new(dialect, true);
         let c1 = world.connect(asked.provider, "c1").await;
         let before = world.health(&c1);
@@ -117,7 +117,7 @@ async fn a_hundred_clients_that_leave_change_nothing() {
 #[tokio::test]
 async fn the_only_healthy_account_is_the_only_one_asked() {
     // XC-07 without the breaker, which is the provider's.
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(MS, "apikey").await;
     let per_account = json!({ "providerSpecificData": { "passthroughModels": false } });
     let cooling = world.connect_with(&node, "cooling", per_account).await;
@@ -136,8 +136,12 @@ async fn the_only_healthy_account_is_the_only_one_asked() {
     let calls = [&cooling, &locked, &banned, &off].map(|account| world.calls(account).len());
     assert_eq!(calls, [1, 1, 1, 0]);
     let row = world.last_request().await;
-    let mut why: Vec<&str> =
-        row["trace"]["exclusions"].as_array().expect("exclusions").iter().filter_map(|one| one["mechanism"].as_str()).collect();
+    let mut why: Vec<&str> = row["trace"]["exclusions"]
+        .as_array()
+        .expect("exclusions")
+        .iter()
+        .filter_map(|one| one["mechanism"].as_str())
+        .collect();
     why.sort_unstable();
     assert_eq!(why, ["connection_cooldown", "model_lockout", "switched_off", "terminal_state"], "{row}");
     world.check_invariants().await;
@@ -146,7 +150,7 @@ async fn the_only_healthy_account_is_the_only_one_asked() {
 #[tokio::test]
 async fn an_answer_about_waiting_is_whole_seconds_and_waiting_helps() {
     // DG-03, DG-06, DG-07, DG-08 for a direct request.
-    let world = World::start().await;
+    let world = start().await;
     let reply = post_m1(&world, AK).await;
     assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (404, None), "{}", reply.text());
     assert_eq!(error_of(&reply)["code"], "no_executable_targets");
@@ -167,7 +171,7 @@ async fn an_answer_about_waiting_is_whole_seconds_and_waiting_helps() {
 #[tokio::test]
 async fn explaining_a_name_says_what_routing_would_do() {
     // Issue, 7: the very function that routing uses; nothing is sent and nothing changes.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let c2 = world.connect(AK, "c2").await;
     world.script(&c1).then(Step::error(429, "slow down").with_header("retry-after", "90"));

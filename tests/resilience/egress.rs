@@ -3,12 +3,11 @@
 //! Which address an account was last seen through is history that only the store knows; what follows from it is proven on
 //! the Engine. Through the gateway stands what holds of an account whose address is unknown.
 
-use acceptance::World;
 use domain::Millis;
 use domain::health::TestStatus;
 use fake_upstream::Step;
 
-use crate::cast::{AK, ask, post, post_m1, uncooled};
+use crate::cast::{AK, ask, post, post_m1, start, uncooled};
 
 const FREE: &str = "opencode";
 
@@ -16,7 +15,7 @@ const FREE: &str = "opencode";
 async fn a_limit_cools_the_account_and_locks_no_model_and_touches_no_unknown_sibling() {
     // EG-01 and EG-02 (lengths), EG-04, EG-11, EG-13
     for (text, rest) in [("monthly usage limit reached", Millis::hours(1)), ("slow down", Millis::minutes(2))] {
-        let world = World::start().await;
+        let world = start().await;
         let o4 = world.connect(FREE, "o4").await;
         let sibling = world.connect(FREE, "sibling").await;
         world.script(&o4).then(Step::error(429, text));
@@ -33,7 +32,7 @@ async fn a_limit_cools_the_account_and_locks_no_model_and_touches_no_unknown_sib
 #[tokio::test]
 async fn an_account_that_is_never_cooled_keeps_out_of_it() {
     // EG-08
-    let world = World::start().await;
+    let world = start().await;
     let o1 = uncooled(&world, FREE, "o1").await;
     world.script(&o1).then(Step::error(429, "monthly usage limit reached"));
     post_m1(&world, FREE).await;
@@ -44,7 +43,7 @@ async fn an_account_that_is_never_cooled_keeps_out_of_it() {
 #[tokio::test]
 async fn other_statuses_and_other_providers_know_no_shared_address() {
     // EG-09, EG-15
-    let world = World::start().await;
+    let world = start().await;
     for (provider, status) in [(FREE, 503), (FREE, 500), (AK, 429)] {
         let first = world.connect(provider, "first").await;
         let second = world.connect(provider, "second").await;

@@ -1,25 +1,29 @@
 //! A good status without an answer, and answers that are rightly short (gateway specification, 3.8; handed cases).
 
-use acceptance::{Ask, World, beginning, empty_stream, ending, opening};
+use acceptance::{Ask, beginning, empty_stream, ending, opening};
 use domain::Dialect;
 use fake_upstream::{Answer, Break, Finish, Step};
 use serde_json::json;
 
-use crate::cast::{AK, DIALECTS, ask_stream, post, uncooled};
+use crate::cast::{AK, DIALECTS, ask_stream, post, start, uncooled};
 
 #[tokio::test]
 async fn a_model_that_ran_into_its_limit_without_a_word_has_answered() {
     // Handed case: `max_tokens: 1`, no text, stop reason `max_tokens`.
     for dialect in DIALECTS {
         for stream in [false, true] {
-            let world = World::start().await;
+            let world = start().await;
             let asked = Ask::new(dialect, stream);
             let c1 = world.connect(asked.provider, "c1").await;
             let c2 = world.connect(asked.provider, "c2").await;
             world.script(&c1).then(Step::answer(Answer::text("").with_finish(Finish::Length)));
             let reply = post(&world, &asked).await;
             assert_eq!(reply.status, 200, "{dialect:?} {stream}: {}", reply.text());
-            assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(c1.id.as_str()), "{dialect:?} {stream}");
+            assert_eq!(
+                reply.header("x-omniroute-selected-connection-id"),
+                Some(c1.id.as_str()),
+                "{dialect:?} {stream}"
+            );
             assert!(world.calls(&c2).is_empty(), "{dialect:?} {stream}");
             assert_eq!((world.cooling(&c1), world.locks(&c1)), (None, Vec::new()), "{dialect:?} {stream}");
             assert_eq!(world.last_request().await["outcome"], "success", "{dialect:?} {stream}");
@@ -32,7 +36,7 @@ async fn a_model_that_ran_into_its_limit_without_a_word_has_answered() {
 async fn an_empty_answer_is_replaced_and_the_service_is_not_called_sick() {
     // CB-29: `upstream_empty_response` is not counted.
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = Ask::new(dialect, true);
         let c1 = uncooled(&world, asked.provider, "c1").await;
         let c2 = world.connect(asked.provider, "c2").await;
@@ -49,7 +53,7 @@ async fn an_empty_answer_is_replaced_and_the_service_is_not_called_sick() {
 async fn a_stream_that_ends_before_it_says_anything_counts_as_sick() {
     // CB-30, ST-25: early end of file.
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = Ask::new(dialect, true);
         let c1 = uncooled(&world, asked.provider, "c1").await;
         for step in [Step::sse(Vec::<&str>::new()), Step::sse([": hello\n\n"])] {
@@ -67,7 +71,7 @@ async fn one_broken_line_in_a_healthy_stream_is_no_reason_to_stop() {
     // Handed case, for each dialect: before and after the first content.
     for dialect in DIALECTS {
         for at in ["first", "middle"] {
-            let world = World::start().await;
+            let world = start().await;
             let asked = Ask::new(dialect, true);
             let c1 = world.connect(asked.provider, "c1").await;
             let broken = "data: {\"choices\":[{\"delta\n\n";
@@ -93,13 +97,17 @@ async fn one_broken_line_in_a_healthy_stream_is_no_reason_to_stop() {
 async fn headers_and_then_nothing_is_passed_over_in_time() {
     // Handed case: headers then silence. The limit is the stream's own; the service is not called sick for it (CB-30).
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = Ask::new(dialect, true);
         let c1 = world.connect(asked.provider, "c1").await;
         let c2 = world.connect(asked.provider, "c2").await;
         let opened = Step::sse([opening(dialect)]).broken(usize::MAX, Break::Stall);
         world.script(&c1).then(opened);
-        world.set(json!({ "gateway": { "keepAliveAfterMs": { "chat": 0, "messages": 0, "responses": 0, "gemini": 0 } } })).await;
+        world
+            .set(
+                json!({ "gateway": { "keepAliveAfterMs": { "chat": 0, "messages": 0, "responses": 0, "gemini": 0 } } }),
+            )
+            .await;
         let asking = crate::cast::begin(&world, &c1, &asked).await;
         let reply = crate::streams::while_time_passes(&world, asking).await;
         assert_eq!(reply.status, 200, "{dialect:?}: {}", reply.text());
@@ -113,7 +121,7 @@ async fn headers_and_then_nothing_is_passed_over_in_time() {
 #[tokio::test]
 async fn ninety_seconds_of_signs_of_life_are_no_answer_and_no_failure_yet() {
     // Handed case: the content budget is five minutes; what comes at ninety seconds is served.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let pause = std::time::Duration::from_millis(15);
     let mut frames: Vec<(bytes::Bytes, std::time::Duration)> = (0..9).map(|_| (": ping\n\n".into(), pause)).collect();

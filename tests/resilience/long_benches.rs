@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use acceptance::{Ask, World};
+use acceptance::Ask;
 use domain::Millis;
 use fake_upstream::Step;
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, DIALECTS, ask, post, post_m1};
+use crate::cast::{AK, DIALECTS, ask, post, post_m1, start};
 
 const FIVE_DAYS: u64 = 5 * 24 * 3_600;
 const SIX_HOURS: u64 = 6 * 3_600;
@@ -20,7 +20,7 @@ fn benched(seconds: u64) -> Step {
 #[tokio::test]
 async fn a_long_bench_is_probed_every_six_hours_and_the_client_hears_the_real_end() {
     // CC-31
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(benched(FIVE_DAYS));
     let reply = post_m1(&world, AK).await;
@@ -59,7 +59,7 @@ async fn a_long_bench_is_probed_every_six_hours_and_the_client_hears_the_real_en
 #[tokio::test]
 async fn a_bench_of_two_hours_is_waited_for() {
     // CC-32
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(benched(7_200)).then(Step::ok("fine"));
     post_m1(&world, AK).await;
@@ -77,7 +77,7 @@ async fn a_bench_of_two_hours_is_waited_for() {
 async fn six_and_a_half_days_are_told_as_they_are_and_a_voucher_ends_them_at_once() {
     // Handed case: `Retry-After: 561635`, in every dialect.
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = Ask::new(dialect, false);
         let c1 = world.connect(asked.provider, "c1").await;
         world.script(&c1).then(benched(561_635)).then(Step::ok("fine"));
@@ -98,7 +98,7 @@ async fn six_and_a_half_days_are_told_as_they_are_and_a_voucher_ends_them_at_onc
 #[tokio::test]
 async fn nobody_is_benched_for_more_than_thirty_days() {
     // RH-27
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(benched(90 * 24 * 3_600));
     post_m1(&world, AK).await;

@@ -6,13 +6,13 @@ use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cast::{MS, ask, post, post_m1};
+use crate::cast::{MS, ask, post, post_m1, start};
 
 const PATH: &str = "/api/resilience/model-cooldowns";
 
 /// Two accounts of a model-scoped provider; every model of both is limited.
 async fn limited() -> (World, String, Connection, Connection) {
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(MS, "apikey").await;
     let c1 = world.connect(&node, "c1").await;
     let c2 = world.connect(&node, "c2").await;
@@ -34,7 +34,7 @@ fn removed(reply: &Value) -> bool {
 #[tokio::test]
 async fn only_the_management_token_opens_it() {
     // MA-01
-    let world = World::start().await;
+    let world = start().await;
     for method in [Method::GET, Method::DELETE] {
         for client in [world.stranger(), world.agent()] {
             let reply = client.send(method.clone(), PATH, Some(r#"{"all":true}"#.into())).await;

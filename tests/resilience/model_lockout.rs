@@ -10,11 +10,11 @@ use fake_upstream::{Break, Step};
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, MS, ask, open, post, post_m1};
+use crate::cast::{AK, MS, ask, open, post, post_m1, start};
 
 /// A world with a model-scoped provider and one account of it.
 async fn model_scoped() -> (World, String, Connection) {
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(MS, "apikey").await;
     let c1 = world.connect(&node, "c1").await;
     (world, node, c1)
@@ -246,7 +246,7 @@ async fn a_success_on_the_direct_path_clears_the_lock_of_its_model() {
 #[tokio::test]
 async fn a_connection_may_say_whether_its_quotas_are_per_model() {
     // ML-29
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(MS, "apikey").await;
     let whole = json!({ "providerSpecificData": { "passthroughModels": false } });
     let c1 = world.connect_with(&node, "c1", whole).await;
@@ -265,7 +265,7 @@ async fn a_connection_may_say_whether_its_quotas_are_per_model() {
 #[tokio::test]
 async fn bounds_of_the_lockout_are_checked_when_they_are_set() {
     // ML-20
-    let world = World::start().await;
+    let world = start().await;
     for wrong in [
         json!({ "baseCooldownMs": 1_000 }),
         json!({ "baseCooldownMs": 600_000, "maxCooldownMs": 500_000 }),
@@ -283,7 +283,7 @@ async fn bounds_of_the_lockout_are_checked_when_they_are_set() {
 const CODEX: [&str; 3] = ["gpt-5-codex", "gpt-5", "gpt-5.3-codex-spark"];
 
 async fn codex(step: Step) -> (World, Connection) {
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect("codex", "c1").await;
     world.script_model(&c1, CODEX[0]).then(step);
     post(&world, &ask("codex", CODEX[0])).await;
@@ -331,7 +331,7 @@ async fn the_scope_of_a_codex_limit_outlives_a_restart() {
 #[tokio::test]
 async fn locks_are_of_the_account_that_failed() {
     // XC-03: `m2` of the same account and `m1` of another go on.
-    let world = World::start().await;
+    let world = start().await;
     let node = world.node(MS, "apikey").await;
     let c1 = world.connect(&node, "c1").await;
     world.script_model(&c1, "m1").then(Step::error(404, "no such model"));

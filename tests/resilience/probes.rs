@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use acceptance::World;
 use domain::Millis;
 use fake_upstream::Step;
 
-use crate::cast::{AK, DIALECTS, ask, begin, fresh_model, open, post, post_m1, send};
+use crate::cast::{AK, DIALECTS, ask, begin, fresh_model, open, post, post_m1, send, start};
 
 #[tokio::test]
 async fn a_probe_that_succeeds_closes() {
     // CB-10
-    let world = World::start().await;
+    let world = start().await;
     let c1 = open(&world, AK, 12).await;
     world.advance(Millis::seconds(30));
     world.script(&c1).then(Step::ok("fine"));
@@ -24,7 +23,7 @@ async fn a_probe_that_succeeds_closes() {
 #[tokio::test]
 async fn of_twenty_that_arrive_together_one_is_the_probe() {
     // CB-12
-    let world = World::start().await;
+    let world = start().await;
     let c1 = open(&world, AK, 12).await;
     let before = world.calls(&c1).len();
     world.advance(Millis::seconds(30));
@@ -54,7 +53,7 @@ async fn of_twenty_that_arrive_together_one_is_the_probe() {
 async fn a_probe_whose_client_leaves_gives_its_place_back() {
     // CB-13, for each dialect.
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = acceptance::Ask::new(dialect, true);
         let c1 = crate::cast::uncooled(&world, asked.provider, "c1").await;
         world.script(&c1).then(Step::error(503, "down"));
@@ -82,7 +81,7 @@ async fn a_probe_whose_client_leaves_gives_its_place_back() {
 #[tokio::test]
 async fn after_many_refusals_an_abandoned_breaker_still_recovers() {
     // CB-13: refusals hold nothing and forget nothing.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = open(&world, AK, 12).await;
     world.advance(Millis::seconds(30));
     world.script(&c1).then(Step::Hang);
@@ -101,7 +100,7 @@ async fn after_many_refusals_an_abandoned_breaker_still_recovers() {
 #[tokio::test]
 async fn a_probe_that_says_nothing_about_the_service_decides_nothing() {
     // CB-14
-    let world = World::start().await;
+    let world = start().await;
     let opener = open(&world, AK, 12).await;
     world.change(&opener, serde_json::json!({ "isActive": false })).await;
     let c1 = world.connect(AK, "c1").await;
@@ -120,7 +119,7 @@ async fn a_probe_that_says_nothing_about_the_service_decides_nothing() {
 #[tokio::test]
 async fn a_probe_that_fails_reopens_from_its_own_time() {
     // CB-11
-    let world = World::start().await;
+    let world = start().await;
     open(&world, AK, 12).await;
     world.advance(Millis::minutes(5));
     send(&world, AK, 1).await;

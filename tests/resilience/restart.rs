@@ -1,18 +1,17 @@
 //! What outlives a restart, and a crash (resilience specification, 25; scenarios RP).
 
-use acceptance::World;
 use domain::Millis;
 use domain::health::TestStatus;
 use fake_upstream::Step;
 
-use crate::cast::{AK, ask, begin, open, post_m1, send, uncooled};
+use crate::cast::{AK, ask, begin, open, post_m1, send, start, uncooled};
 
 #[tokio::test]
 async fn an_open_breaker_keeps_its_time_over_a_restart_and_over_a_crash() {
     // RP-01
     for crash in [false, true] {
         for (away, state, left) in [(10, "OPEN", 20), (40, "HALF_OPEN", 0)] {
-            let mut world = World::start().await;
+            let mut world = start().await;
             let c1 = open(&world, AK, 12).await;
             if crash {
                 world.crash().await;
@@ -38,7 +37,7 @@ async fn an_open_breaker_keeps_its_time_over_a_restart_and_over_a_crash() {
 #[tokio::test]
 async fn a_probe_that_died_with_the_gateway_leaves_its_place_free() {
     // RP-02
-    let mut world = World::start().await;
+    let mut world = start().await;
     let c1 = open(&world, AK, 12).await;
     world.advance(Millis::seconds(30));
     world.script(&c1).then(Step::Hang);
@@ -58,11 +57,15 @@ async fn a_probe_that_died_with_the_gateway_leaves_its_place_free() {
 async fn failures_that_were_counted_stay_counted() {
     // RP-03
     for crash in [false, true] {
-        let mut world = World::start().await;
+        let mut world = start().await;
         let c1 = uncooled(&world, AK, "c1").await;
         world.script(&c1).then(Step::error(503, "down"));
         send(&world, AK, 9).await;
-        if crash { world.crash().await } else { world.restart().await }
+        if crash {
+            world.crash().await
+        } else {
+            world.restart().await
+        }
         assert_eq!(world.breaker_state(AK), ("DEGRADED", 9), "{crash}");
         send(&world, AK, 3).await;
         assert_eq!(world.breaker_state(AK), ("OPEN", 12), "{crash}");
@@ -74,7 +77,7 @@ async fn failures_that_were_counted_stay_counted() {
 async fn a_rest_goes_on_and_one_that_is_over_is_over() {
     // RP-04, RP-05
     for crash in [false, true] {
-        let mut world = World::start().await;
+        let mut world = start().await;
         let c1 = world.connect(AK, "c1").await;
         let c2 = world.connect(AK, "c2").await;
         let banned = world.connect(AK, "banned").await;
@@ -84,7 +87,11 @@ async fn a_rest_goes_on_and_one_that_is_over_is_over() {
         post_m1(&world, AK).await;
         world.advance(Millis::seconds(5));
         let level = world.health(&c2).backoff_level;
-        if crash { world.crash().await } else { world.restart().await }
+        if crash {
+            world.crash().await
+        } else {
+            world.restart().await
+        }
         assert_eq!(world.cooling(&c1), Some(Millis::seconds(55)), "{crash}");
         assert_eq!((world.cooling(&c2), world.health(&c2).backoff_level), (None, level), "{crash}");
         assert_eq!(world.status(&banned), TestStatus::Banned, "{crash}");
@@ -99,7 +106,7 @@ async fn a_rest_goes_on_and_one_that_is_over_is_over() {
 #[tokio::test]
 async fn a_computer_that_slept_wakes_with_every_rest_over() {
     // RP-10
-    let world = World::start().await;
+    let world = start().await;
     let c1 = open(&world, AK, 12).await;
     let c2 = world.connect("anthropic", "c2").await;
     world.script(&c2).then(Step::error(429, "slow down").with_header("retry-after", "3600")).then(Step::Hang);

@@ -1,12 +1,11 @@
 //! A misleading status is repaired before anything reads it (resilience specification, 18; scenarios SR).
 
-use acceptance::World;
 use domain::Millis;
 use domain::health::TestStatus;
 use fake_upstream::Step;
 use serde_json::json;
 
-use crate::cast::{AK, ask, ask_stream, error_of, post, post_m1};
+use crate::cast::{AK, ask, ask_stream, error_of, post, post_m1, start};
 
 const ROUTER: &str = "agentrouter";
 /// "The user's quota is not enough."
@@ -17,7 +16,7 @@ const DENIED: &str = "无权访问模型";
 #[tokio::test]
 async fn a_quota_told_as_a_refusal_is_a_429_with_a_window() {
     // SR-01, SR-02, SR-03, SR-07, SR-09, SR-10
-    let world = World::start().await;
+    let world = start().await;
     for (status, hint, told, rest) in [(403, None, "60", 3), (400, None, "60", 3), (403, Some("10"), "10", 10)] {
         let c1 = world.connect(ROUTER, "c1").await;
         let mut step = Step::error(status, QUOTA);
@@ -45,7 +44,7 @@ async fn a_quota_told_as_a_refusal_is_a_429_with_a_window() {
 #[tokio::test]
 async fn the_account_may_be_asked_before_the_client_was_told_to_come_back() {
     // SR-07
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(ROUTER, "c1").await;
     world.script(&c1).then(Step::error(403, QUOTA)).then(Step::ok("fine"));
     assert_eq!(post_m1(&world, ROUTER).await.header("retry-after"), Some("60"));
@@ -58,7 +57,7 @@ async fn the_account_may_be_asked_before_the_client_was_told_to_come_back() {
 #[tokio::test]
 async fn a_quota_of_one_account_leaves_the_others_to_serve() {
     // Handed case: the connection cools, the others go on.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(ROUTER, "c1").await;
     let c2 = world.connect(ROUTER, "c2").await;
     world.script(&c1).then(Step::error(403, QUOTA));
@@ -75,7 +74,7 @@ async fn a_quota_of_one_account_leaves_the_others_to_serve() {
 async fn a_refused_model_stays_a_403_whatever_else_is_said() {
     // SR-04, decision 39
     for text in [DENIED.to_owned(), format!("{QUOTA}, {DENIED}")] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(ROUTER, "c1").await;
         world.script_model(&c1, "m1").then(Step::error(403, text));
         let reply = post_m1(&world, ROUTER).await;
@@ -93,7 +92,7 @@ async fn a_refused_model_stays_a_403_whatever_else_is_said() {
 #[tokio::test]
 async fn the_same_words_of_another_provider_or_with_another_status_are_left_alone() {
     // SR-05, SR-06
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(403, QUOTA));
     let reply = post_m1(&world, AK).await;
@@ -117,7 +116,7 @@ async fn the_words_are_found_anywhere_in_the_body_and_in_a_good_status() {
         ("event first", Step::sse([event.clone()]), true),
         ("after the opening", Step::sse([acceptance::opening(domain::Dialect::Messages).to_owned(), event]), true),
     ] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(ROUTER, "c1").await;
         world.script(&c1).then(step);
         let asked = if stream { ask_stream(ROUTER, "m1") } else { ask(ROUTER, "m1") };

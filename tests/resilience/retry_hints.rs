@@ -8,7 +8,7 @@ use fake_upstream::Step;
 use http::HeaderMap;
 use serde_json::json;
 
-use crate::cast::{AK, MS, post_m1};
+use crate::cast::{AK, MS, post_m1, start};
 
 /// What no hint leaves: the first step of the ladder.
 const BASE: u64 = 3_000;
@@ -51,7 +51,7 @@ fn body(body: &serde_json::Value) -> Step {
 #[tokio::test]
 async fn every_form_of_a_hint_is_read_and_every_nonsense_is_no_hint() {
     // RH-01 to RH-28 and RH-32, each from its own reply, with the clock where it is.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.resilience(json!({ "providerBreaker": { "apikey": { "failureThreshold": 1_000 } } })).await;
     let epoch = world.now().as_millis() / 1_000;
@@ -105,7 +105,7 @@ async fn every_form_of_a_hint_is_read_and_every_nonsense_is_no_hint() {
 #[tokio::test]
 async fn a_date_without_a_year_is_the_next_one() {
     // RH-22: with thirty days as the most that is believed.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let new_year = control::view::Instant::parse("2027-01-01T00:00:00Z").expect("an instant").timestamp();
     let step = || text("Your limit will reset at 12-31 23:00 UTC");
@@ -128,11 +128,10 @@ async fn a_date_without_a_year_is_the_next_one() {
 #[tokio::test]
 async fn a_header_may_exceed_the_longest_lock_and_prose_may_not() {
     // RH-29, RH-30
-    for (step, expected) in [
-        (header("retry-after", "7200"), Millis::hours(2)),
-        (text("Limit hit, reset after 2h"), Millis::minutes(30)),
-    ] {
-        let world = World::start().await;
+    for (step, expected) in
+        [(header("retry-after", "7200"), Millis::hours(2)), (text("Limit hit, reset after 2h"), Millis::minutes(30))]
+    {
+        let world = start().await;
         let node = world.node(MS, "apikey").await;
         let c1 = world.connect(&node, "c1").await;
         world.script(&c1).then(step);
@@ -145,7 +144,7 @@ async fn a_header_may_exceed_the_longest_lock_and_prose_may_not() {
 #[tokio::test]
 async fn a_mebibyte_of_digits_is_read_in_no_time() {
     // RH-31: the whole request, in a build without optimisation; the limit itself is the parser's own test.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     for part in ["reset in 9", "99999999999999999999 ", "resets at 2026-", "try again in 1h1h1h", "1m2.5"] {
         let text = part.repeat((1 << 20) / part.len());

@@ -106,9 +106,7 @@ async fn every_bound_is_accepted_and_what_lies_beyond_is_not() {
         ("modelLockout.maxCooldownMs", 600_000, 3_600_000),
         ("modelLockout.maxBackoffSteps", 0, 20),
     ];
-    let change = |path: &str, value: i64| {
-        path.rsplit('.').fold(json!(value), |inner, name| json!({ name: inner }))
-    };
+    let change = |path: &str, value: i64| path.rsplit('.').fold(json!(value), |inner, name| json!({ name: inner }));
     for (path, least, most) in bounds {
         for value in [least, most] {
             world.resilience(change(path, value)).await;
@@ -117,16 +115,18 @@ async fn every_bound_is_accepted_and_what_lies_beyond_is_not() {
             assert_refused(&world, change(path, value)).await;
         }
     }
-    let thresholds = |failure: u32, degradation: u32| {
-        json!({ "providerBreaker": { "apikey": { "failureThreshold": failure, "degradationThreshold": degradation } } })
-    };
+    let thresholds = |failure: u32, degradation: u32| json!({ "providerBreaker": { "apikey": { "failureThreshold": failure, "degradationThreshold": degradation } } });
     for (failure, degradation) in [(1_000, 999), (2, 1)] {
         world.resilience(thresholds(failure, degradation)).await;
     }
     for (failure, degradation) in [(0, 1), (1_001, 1), (12, 0), (12, 12), (12, 13)] {
         assert_refused(&world, thresholds(failure, degradation)).await;
     }
-    assert_refused(&world, json!({ "providerCooldown": { "minRetryCooldownMs": 10_000, "maxRetryCooldownMs": 5_000 } })).await;
+    assert_refused(
+        &world,
+        json!({ "providerCooldown": { "minRetryCooldownMs": 10_000, "maxRetryCooldownMs": 5_000 } }),
+    )
+    .await;
     world.check_invariants().await;
 }
 

@@ -7,7 +7,7 @@ use fake_upstream::{Break, Step};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::cast::{DIALECTS, post};
+use crate::cast::{DIALECTS, post, start};
 
 /// Lets the clock run until a reply has come.
 pub(crate) async fn while_time_passes(world: &World, mut asking: JoinHandle<Reply>) -> Reply {
@@ -25,12 +25,16 @@ fn error_event(dialect: Dialect, quota: bool) -> String {
         ("overloaded_error", "the model is overloaded")
     };
     match dialect {
-        Dialect::Chat => format!("data: {{\"error\":{{\"message\":\"{message}\",\"type\":\"{code}\",\"code\":\"{code}\"}}}}\n\n"),
+        Dialect::Chat => {
+            format!("data: {{\"error\":{{\"message\":\"{message}\",\"type\":\"{code}\",\"code\":\"{code}\"}}}}\n\n")
+        }
         Dialect::Responses => format!(
             "event: response.failed\ndata: {{\"type\":\"response.failed\",\"sequence_number\":1,\"response\":{{\"id\":\"resp_1\",\"status\":\"failed\",\"error\":{{\"code\":\"{code}\",\"message\":\"{message}\"}}}}}}\n\n"
         ),
         Dialect::Messages => {
-            format!("event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{code}\",\"message\":\"{message}\"}}}}\n\n")
+            format!(
+                "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{code}\",\"message\":\"{message}\"}}}}\n\n"
+            )
         }
         Dialect::Gemini => {
             let (status, word) = if quota { (429, "RESOURCE_EXHAUSTED") } else { (503, "UNAVAILABLE") };
@@ -54,7 +58,7 @@ async fn an_error_before_the_first_word_fails_over_with_a_clean_status() {
     for dialect in DIALECTS {
         for quota in [false, true] {
             for opened in [false, true] {
-                let world = World::start().await;
+                let world = start().await;
                 let asked = Ask::new(dialect, true);
                 let (first, second) = pair(&world, &asked).await;
                 let mut frames = vec![error_event(dialect, quota)];
@@ -80,7 +84,7 @@ async fn when_every_fallback_fails_inside_its_200_the_client_gets_an_error_statu
     // Handed case.
     for dialect in DIALECTS {
         for quota in [false, true] {
-            let world = World::start().await;
+            let world = start().await;
             let asked = Ask::new(dialect, true);
             let (first, second) = pair(&world, &asked).await;
             for account in [&first, &second] {
@@ -102,7 +106,7 @@ async fn when_every_fallback_fails_inside_its_200_the_client_gets_an_error_statu
 async fn an_error_after_the_first_word_ends_the_stream_and_charges_its_upstream() {
     // Handed case: after text, the error event reaches the client, nothing is repeated, the account is charged.
     for dialect in DIALECTS {
-        let world = World::start().await;
+        let world = start().await;
         let asked = Ask::new(dialect, true);
         let (first, second) = pair(&world, &asked).await;
         let event = error_event(dialect, false);
@@ -122,7 +126,7 @@ async fn a_stream_cut_without_its_end_is_told_and_charged() {
     // Handed case: cut without terminal event.
     for dialect in DIALECTS {
         for how in [Break::Close, Break::Reset] {
-            let world = World::start().await;
+            let world = start().await;
             let asked = Ask::new(dialect, true);
             let (first, second) = pair(&world, &asked).await;
             world.script(&first).then(Step::sse([beginning(dialect)]).broken(usize::MAX, how));

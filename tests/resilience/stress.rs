@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use acceptance::{Connection, World, beginning, ending, opening};
+use acceptance::{Connection, beginning, ending, opening};
 use domain::{Dialect, Millis};
 use fake_upstream::{Answer, Break, Step};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::cast::{AK, ask_stream};
+use crate::cast::{AK, ask_stream, start};
 
 const STREAMS: usize = 500;
 const SEED: u64 = 0x5eed_0005;
@@ -45,7 +45,7 @@ fn step(random: &mut Random) -> Step {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_hundred_streams_over_five_accounts_end_every_one_and_leave_nothing_held() {
     // SE-05
-    let world = World::start().await;
+    let world = start().await;
     let mut random = Random(SEED);
     let mut accounts: Vec<Connection> = Vec::new();
     for number in 0..5 {

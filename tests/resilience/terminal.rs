@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use acceptance::{Ask, World};
+use acceptance::Ask;
 use domain::Millis;
 use domain::health::TestStatus;
 use fake_upstream::{Answer, Step};
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, DIALECTS, OA, ask, ask_stream, begin, post, post_m1};
+use crate::cast::{AK, DIALECTS, OA, ask, ask_stream, begin, post, post_m1, start};
 
 /// The phrases by which an upstream closes an account, whatever the status.
 const BANS: [&str; 7] = [
@@ -46,7 +46,7 @@ const CREDITS: [&str; 17] = [
 #[tokio::test]
 async fn each_ban_phrase_ends_an_account_whatever_the_status() {
     // TS-01, EC-26, EC-27
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     for phrase in BANS {
         for status in [400, 401, 403, 429, 500] {
@@ -67,7 +67,7 @@ async fn each_ban_phrase_ends_an_account_whatever_the_status() {
 #[tokio::test]
 async fn no_later_failure_softens_a_ban() {
     // TS-02, TS-03, XC-09
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let late = Duration::from_millis(250);
     world.script(&c1).then(Step::error(403, "your account has been suspended"));
@@ -93,7 +93,7 @@ async fn no_later_failure_softens_a_ban() {
 #[tokio::test]
 async fn a_ban_during_a_rest_is_written() {
     // TS-03, XC-09: the other order.
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let ban = Step::error(403, "your account has been suspended").after(Duration::from_millis(250));
     world.script(&c1).then(Step::error(429, "slow down"));
@@ -113,7 +113,7 @@ async fn an_ended_account_is_never_asked_again_by_time_alone() {
         (Step::error(403, "your account has been suspended"), TestStatus::Banned),
         (Step::error(402, "payment required"), TestStatus::CreditsExhausted),
     ] {
-        let mut world = World::start().await;
+        let mut world = start().await;
         let c1 = world.connect(AK, "c1").await;
         world.connect(AK, "c2").await;
         world.script(&c1).then(step).then(Step::ok("fine"));
@@ -134,7 +134,7 @@ async fn an_ended_account_is_never_asked_again_by_time_alone() {
 #[tokio::test]
 async fn each_credit_phrase_ends_an_account() {
     // TS-08
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     for phrase in CREDITS {
         for status in [402, 400] {
@@ -150,7 +150,7 @@ async fn each_credit_phrase_ends_an_account() {
 #[tokio::test]
 async fn an_operators_phrase_bans_at_once_and_only_while_it_is_listed() {
     // TS-05, TS-06
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let frozen = || Step::error(500, "Account Frozen by compliance, case 7");
     world.script(&c1).then(frozen());
@@ -180,10 +180,11 @@ async fn a_ban_word_in_a_models_own_answer_bans_nobody_and_in_an_error_it_does()
     // Handed case, for each dialect and form.
     for dialect in DIALECTS {
         for stream in [false, true] {
-            let world = World::start().await;
+            let world = start().await;
             let asked = Ask::new(dialect, stream);
             let c1 = world.connect(asked.provider, "c1").await;
-            let said = "They wrote: your account has been suspended, account_deactivated, insufficient_quota, rate limit";
+            let said =
+                "They wrote: your account has been suspended, account_deactivated, insufficient_quota, rate limit";
             world.script(&c1).then(Step::answer(Answer::text(said).with_reasoning(said)));
             assert_eq!(post(&world, &asked).await.status, 200, "{dialect:?} {stream}");
             assert_eq!(world.status(&c1), TestStatus::Active, "{dialect:?} {stream}");
@@ -199,7 +200,7 @@ async fn a_ban_word_in_a_models_own_answer_bans_nobody_and_in_an_error_it_does()
 #[tokio::test]
 async fn an_owner_brings_an_account_back_by_a_test_a_reset_or_a_new_credential() {
     // TS-09, TS-10
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let ban = Step::error(403, "your account has been suspended");
     world.script(&c1).then(ban.clone());
@@ -208,7 +209,10 @@ async fn an_owner_brings_an_account_back_by_a_test_a_reset_or_a_new_credential()
     assert_eq!(world.test(&c1).await["ok"], false);
     assert_eq!(world.status(&c1), TestStatus::Banned, "a failed test changes nothing");
     world.script(&c1).then(Step::ok("fine"));
-    world.upstream.script(c1.credential.as_str(), fake_upstream::LIST_MODELS).then(Step::status(200, r#"{"data":[{"id":"m1"}]}"#));
+    world
+        .upstream
+        .script(c1.credential.as_str(), fake_upstream::LIST_MODELS)
+        .then(Step::status(200, r#"{"data":[{"id":"m1"}]}"#));
     assert_eq!(world.test(&c1).await["ok"], true);
     let shown = world.connection(&c1).await;
     assert_eq!((&shown["testStatus"], &shown["lastError"]), (&json!("active"), &json!(null)), "{shown}");
@@ -236,7 +240,7 @@ fn refusal() -> Step {
 #[tokio::test]
 async fn three_refusals_in_a_row_are_a_ban_and_the_first_two_a_rest() {
     // TS-11, TS-12, EC-29
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(OA, "c1").await;
     world.script(&c1).then(refusal());
     for (minutes, rest) in [(0, 5), (6, 15)] {
@@ -255,7 +259,7 @@ async fn three_refusals_in_a_row_are_a_ban_and_the_first_two_a_rest() {
 async fn a_success_between_or_a_day_between_begins_a_new_streak() {
     // TS-13, TS-15
     for (success, gap) in [(true, Millis::minutes(20)), (false, Millis::hours(24) + Millis::seconds(1))] {
-        let world = World::start().await;
+        let world = start().await;
         let c1 = world.connect(OA, "c1").await;
         world.script(&c1).then(refusal());
         for _ in 0..2 {
@@ -279,7 +283,7 @@ async fn a_success_between_or_a_day_between_begins_a_new_streak() {
 #[tokio::test]
 async fn refusals_of_one_moment_are_one_refusal() {
     // TS-14
-    let world = World::start().await;
+    let world = start().await;
     let c1 = world.connect(OA, "c1").await;
     world.script(&c1).then(refusal().after(Duration::from_millis(200)));
     let asking: Vec<_> = (0..10)
@@ -299,7 +303,7 @@ async fn refusals_of_one_moment_are_one_refusal() {
 #[tokio::test]
 async fn a_restart_remembers_one_refusal_of_the_last_day() {
     // TS-16
-    let mut world = World::start().await;
+    let mut world = start().await;
     let c1 = world.connect(OA, "c1").await;
     world.script(&c1).then(refusal());
     post_m1(&world, OA).await;

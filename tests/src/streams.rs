@@ -89,8 +89,6 @@ pub fn opening(dialect: Dialect) -> &'static str {
         Dialect::Messages => {
             "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n"
         }
-        Dialect::Gemini => {
-            "data: {\"candidates\":[{\"content\":{\"parts\":[],\"role\":\"model\"},\"index\":0}]}\n\n"
-        }
+        Dialect::Gemini => "data: {\"candidates\":[{\"content\":{\"parts\":[],\"role\":\"model\"},\"index\":0}]}\n\n",
     }
 }
