@@ -3,8 +3,8 @@
 
 use control::view::*;
 use control::{
-    ControlError, aliases, app, catalog, connections, health, keys, management_token, models, nodes, probes, requests,
-    settings, usage,
+    ControlError, aliases, app, banned_signals, breakers, catalog, connections, cooldowns, explain, health, keys,
+    lockouts, management_token, models, nodes, probes, requests, resilience, resilience_connections, settings, usage,
 };
 use tauri::State;
 
@@ -77,6 +77,19 @@ command!(requests::requests_list(input: RequestFilter) -> Requests);
 command!(requests::request_get(id) -> RequestDetail);
 command!(requests::requests_delete(input: RequestsDeletion) -> RequestsDeleted);
 command!(usage::usage_summary(input: UsageQuery) -> UsageSummary);
+command!(resilience::resilience_get() -> ResilienceTree);
+command!(resilience::resilience_update(input: ResiliencePatch) -> ResilienceUpdated);
+command!(breakers::resilience_reset(input: BreakerSelection) -> ResilienceReset);
+command!(breakers::health_reset(input: BreakerSelection) -> HealthReset);
+command!(breakers::breakers_list() -> Breakers);
+command!(breakers::breaker_reset(id) -> ResilienceReset);
+command!(lockouts::model_cooldowns_list() -> ModelCooldowns);
+command!(lockouts::model_cooldowns_clear(input: ModelCooldownSelection) -> ModelCooldownsCleared);
+command!(cooldowns::cooldowns_list(input: CooldownFilter) -> Cooldowns);
+command!(cooldowns::cooldowns_clear(input: CooldownSelection) -> CooldownsCleared);
+command!(resilience_connections::resilience_connections(input: ResilienceWindow) -> ResilienceConnections);
+command!(banned_signals::banned_signals_preview(input: BannedSignal) -> BannedSignalPreview);
+command!(explain::resilience_explain(input: ExplainQuery) -> ResilienceExplanation);
 command!(settings::settings_get() -> SettingsTree);
 command!(settings::settings_update(input: SettingsPatch) -> SettingsTree);
 command!(settings::settings_fields() -> SettingFields);

@@ -1,14 +1,17 @@
 //! The form of a provider file, and what must hold of its values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use domain::connection::AuthType;
 use domain::node::AuthCarrier;
 use domain::{Dialect, Millis, ProviderClass, ProviderId};
 use http::Uri;
+use resilience::failure::{ProviderRules, Restatement};
 use serde::Deserialize;
 
 use crate::provider::DEFAULT_CONTEXT;
+use crate::rules::{self, ErrorRuleEntry, QuotaFamily};
 use crate::{Error, Model, Price, Provider, Quirk, Supports};
 
 #[derive(Deserialize)]
@@ -41,6 +44,17 @@ struct ProviderFile {
     count_tokens: bool,
     key_url: Option<String>,
     key_hint: Option<String>,
+    egress_bucket: Option<String>,
+    #[serde(default)]
+    full_text_rules: bool,
+    #[serde(default)]
+    honors_rule_scope: bool,
+    #[serde(default)]
+    restate: Vec<Restatement>,
+    #[serde(default)]
+    error_rule: Vec<ErrorRuleEntry>,
+    #[serde(default)]
+    quota_family: Vec<QuotaFamily>,
     #[serde(default)]
     models: Vec<ModelEntry>,
 }
@@ -112,6 +126,14 @@ impl ProviderFile {
             count_tokens: self.count_tokens,
             key_url: self.key_url,
             key_hint: self.key_hint,
+            egress_bucket: self.egress_bucket,
+            quota_families: self.quota_family,
+            rules: Arc::new(ProviderRules {
+                restatements: self.restate,
+                error_rules: self.error_rule.into_iter().map(ErrorRuleEntry::into_rule).collect(),
+                full_text: self.full_text_rules,
+                honors_scope: self.honors_rule_scope,
+            }),
             custom: false,
             allow_private_network: self.class == ProviderClass::Local,
         }
@@ -167,6 +189,7 @@ fn check(name: &str, file: &ProviderFile) -> Result<(), String> {
     if file.default_context == Some(0) {
         return Err("default_context is zero; leave out what is unknown".to_owned());
     }
+    rules::check(&file.restate, &file.error_rule, &file.quota_family)?;
     check_models(file)
 }
 

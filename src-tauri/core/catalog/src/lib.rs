@@ -13,6 +13,7 @@ mod file;
 pub mod model;
 pub mod pricing;
 pub mod provider;
+pub mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use thiserror::Error;
 pub use model::{Model, Supports};
 pub use pricing::Price;
 pub use provider::{Provider, Quirk};
+pub use rules::QuotaFamily;
 
 /// Why the catalogue's data cannot be used.
 #[derive(Debug, Error)]
@@ -85,8 +87,14 @@ impl Catalog {
 
     fn from_files(files: &[(&str, &str)]) -> Result<Catalog, Error> {
         let mut catalog = Catalog::default();
+        let mut rules = BTreeMap::new();
         for (name, text) in files {
             let provider = file::read(name, text)?;
+            for rule in rules::ids(&provider.rules) {
+                if let Some(first) = rules.insert(rule.to_owned(), provider.id.clone()) {
+                    return Err(Error::Duplicate { name: rule.to_owned(), first, second: provider.id });
+                }
+            }
             catalog.insert(provider)?;
         }
         Ok(catalog)
@@ -154,6 +162,9 @@ mod tests {
             ("anthropic", "messages", "https://api.anthropic.com/v1"),
             ("bailian-coding-plan", "messages", "https://coding-intl.dashscope.aliyuncs.com/apps/anthropic/v1"),
             ("cerebras", "chat", "https://api.cerebras.ai/v1"),
+            ("claude", "messages", "https://api.anthropic.com/v1"),
+            ("cloudflare-ai", "chat", "https://api.cloudflare.com/client/v4/accounts/ACCOUNT_ID/ai/v1"),
+            ("codex", "responses", "https://chatgpt.com/backend-api/codex"),
             ("deepseek", "chat", "https://api.deepseek.com/v1"),
             ("fireworks", "chat", "https://api.fireworks.ai/inference/v1"),
             ("gemini", "gemini", "https://generativelanguage.googleapis.com/v1beta"),
@@ -166,12 +177,14 @@ mod tests {
             ("lmstudio", "chat", "http://127.0.0.1:1234/v1"),
             ("minimax", "messages", "https://api.minimax.io/anthropic/v1"),
             ("minimax-cn", "messages", "https://api.minimaxi.com/anthropic/v1"),
+            ("minimax-passthrough", "messages", "https://api.minimax.io/anthropic/v1"),
             ("mistral", "chat", "https://api.mistral.ai/v1"),
             ("moonshot", "chat", "https://api.moonshot.ai/v1"),
             ("nvidia", "chat", "https://integrate.api.nvidia.com/v1"),
             ("ollama", "chat", "http://127.0.0.1:11434/v1"),
             ("openai", "chat", "https://api.openai.com/v1"),
             ("opencode", "chat", "https://opencode.ai/zen/v1"),
+            ("opencode-cli", "chat", "https://opencode.ai/zen/v1"),
             ("opencode-go", "chat", "https://opencode.ai/zen/go/v1"),
             ("opencode-zen", "chat", "https://opencode.ai/zen/v1"),
             ("openrouter", "chat", "https://openrouter.ai/api/v1"),
@@ -189,10 +202,10 @@ mod tests {
     }
 
     #[test]
-    fn betas_go_unfiltered_to_anthropic_alone() {
+    fn betas_go_unfiltered_to_the_host_of_anthropic_alone() {
         for provider in builtin().iter().filter(|provider| provider.dialects.contains(&Dialect::Messages)) {
             let unfiltered = provider.beta_allow_list.is_none();
-            assert_eq!(unfiltered, provider.id.as_str() == "anthropic", "{}", provider.id);
+            assert_eq!(unfiltered, matches!(provider.id.as_str(), "anthropic" | "claude"), "{}", provider.id);
         }
     }
 
@@ -201,6 +214,42 @@ mod tests {
         for provider in builtin().iter().filter(|provider| provider.class == ProviderClass::Apikey) {
             assert!(provider.key_url.is_some(), "{} has no key_url", provider.id);
         }
+    }
+
+    #[test]
+    fn only_the_specified_providers_are_on_the_allow_lists_and_in_the_bucket() {
+        let catalog = builtin();
+        let named = |holds: fn(&Provider) -> bool| {
+            let found = catalog.iter().filter(|provider| holds(provider));
+            found.map(|provider| provider.id.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(named(|provider| provider.rules.full_text), ["agentrouter"]);
+        assert_eq!(named(|provider| provider.rules.honors_scope), ["agentrouter"]);
+        assert_eq!(named(|provider| provider.egress_bucket.is_some()), ["opencode", "opencode-cli", "opencode-go"]);
+    }
+
+    #[test]
+    fn the_nature_of_a_model_follows_its_provider_and_its_connection() {
+        let catalog = builtin();
+        for (provider, model, passthrough, per_model, family) in [
+            ("codex", "gpt-5.5-high", None, true, Some("codex")), // ML-06
+            ("codex", "gpt-5.3-codex-spark", None, true, Some("spark")),
+            ("codex", "o9", None, true, None),
+            ("gemini", "gemini-3.5-flash", None, true, None),
+            ("agentrouter", "m", None, true, None),
+            ("agentrouter", "m", Some(false), false, None), // ML-29
+            ("openai", "m", None, false, None),
+            ("openai", "m", Some(true), true, None), // ML-29
+        ] {
+            let nature = catalog.by_name(provider).expect("a provider").nature(model, passthrough, false);
+            assert_eq!(
+                (nature.per_model_quota, nature.quota_family.as_deref()),
+                (per_model, family),
+                "{provider}/{model}"
+            );
+        }
+        let spared = catalog.by_name("opencode").expect("a provider").nature("m", None, true);
+        assert_eq!((spared.disable_cooling, spared.egress_bucket.as_deref()), (true, Some("opencode")));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! A provider: where it listens, what it speaks, how it takes a credential.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use domain::connection::AuthType;
 use domain::node::{AuthCarrier, CustomNode};
-use domain::{Dialect, Millis, ProviderClass, ProviderId};
+use domain::{Dialect, Millis, Nature, ProviderClass, ProviderId};
+use resilience::failure::ProviderRules;
 
 use crate::Model;
+use crate::rules::QuotaFamily;
 
 /// Context window of a model that nobody stated one for, in tokens. A missing or zero window switches off automatic
 /// compaction in some agents (gateway specification, 1.5).
@@ -54,6 +57,12 @@ pub struct Provider {
     pub key_url: Option<String>,
     /// How its keys begin, for recognition: `sk-ant-…`.
     pub key_hint: Option<String>,
+    /// Providers of one bucket count their quota per outgoing address, not per account.
+    pub egress_bucket: Option<String>,
+    /// Models that share one quota.
+    pub quota_families: Vec<QuotaFamily>,
+    /// What is known about its failures.
+    pub rules: Arc<ProviderRules>,
     /// Made by the user.
     pub custom: bool,
     /// May be on a loopback or private address.
@@ -123,6 +132,9 @@ impl Provider {
             count_tokens: node.api_type == Dialect::Gemini,
             key_url: None,
             key_hint: None,
+            egress_bucket: None,
+            quota_families: Vec::new(),
+            rules: Arc::new(ProviderRules::default()),
             custom: true,
             allow_private_network: node.allow_private_network,
         }
@@ -144,6 +156,23 @@ impl Provider {
     /// Tokens of context of a model, whether or not it is listed; never zero.
     pub fn context_of(&self, model: &str) -> u64 {
         self.model(model).and_then(|model| model.context).unwrap_or(self.default_context)
+    }
+
+    /// How health works for one of its models on one connection. `passthrough_models` and `disable_cooling` are the
+    /// connection's own words (`providerSpecificData`); the first overrides, either way, whether quotas are per model.
+    pub fn nature(&self, model: &str, passthrough_models: Option<bool>, disable_cooling: bool) -> Nature {
+        let family = self
+            .quota_families
+            .iter()
+            .filter_map(|family| family.matches(model).map(|length| (length, &family.name)))
+            .max_by_key(|(length, _)| *length);
+        Nature {
+            class: self.class,
+            per_model_quota: passthrough_models.unwrap_or(self.per_model_quota),
+            quota_family: family.map(|(_, name)| name.clone()),
+            disable_cooling,
+            egress_bucket: self.egress_bucket.clone(),
+        }
     }
 
     pub fn has(&self, quirk: Quirk) -> bool {

@@ -160,6 +160,8 @@ pub enum Reason {
     Forbidden,
     /// The account may not use this model.
     ModelAccessDenied,
+    /// The upstream refused this one request of a signed-in account, as it does with clients it does not know.
+    RequestRejected,
     /// The request is larger than the model's window.
     ContextOverflow,
     /// The stream stayed alive but brought no output within its budget.
@@ -181,6 +183,19 @@ pub enum Neutral {
     LocalLimit,
 }
 
+impl Failure {
+    /// The stored category `lastErrorType` (resilience specification, 6.7).
+    pub const fn category(&self) -> &'static str {
+        match self.permanence {
+            Permanence::Banned => "account_deactivated",
+            Permanence::Temporary
+            | Permanence::CreditsExhausted
+            | Permanence::Unauthorized
+            | Permanence::RequestRejected => self.reason.category(),
+        }
+    }
+}
+
 impl Reason {
     pub const fn kind(self) -> &'static str {
         match self {
@@ -200,9 +215,35 @@ impl Reason {
             Reason::InvalidRequest => "invalid_request",
             Reason::Forbidden => "forbidden",
             Reason::ModelAccessDenied => "model_access_denied",
+            Reason::RequestRejected => "request_rejected",
             Reason::ContextOverflow => "context_overflow",
             Reason::ContentStall => "content_stall",
             Reason::EarlyEof => "early_eof",
+        }
+    }
+
+    /// The stored category `lastErrorType` (resilience specification, 6.7).
+    pub const fn category(self) -> &'static str {
+        match self {
+            Reason::Auth => "unauthorized",
+            Reason::QuotaExhausted => "quota_exhausted",
+            Reason::RateLimit => "rate_limited",
+            Reason::ModelNotFound => "model_not_found",
+            Reason::Forbidden | Reason::ModelAccessDenied => "forbidden",
+            Reason::RequestRejected => "request_rejected",
+            Reason::ContextOverflow => "context_overflow",
+            Reason::EmptyOrGarbled => "empty_content",
+            Reason::ServerError
+            | Reason::Overloaded
+            | Reason::Unreachable
+            | Reason::ConnectionReset
+            | Reason::Tls
+            | Reason::ResponseStartTimeout
+            | Reason::StreamIdleTimeout
+            | Reason::StreamCut
+            | Reason::InvalidRequest
+            | Reason::ContentStall
+            | Reason::EarlyEof => "server_error",
         }
     }
 }

@@ -28,7 +28,11 @@
 //! it where the specification spells it differently.
 //!
 //! **Nesting.** A field may itself be a section. Its default may differ from its type's default (`= Profile::oauth()`),
-//! and `env "PREFIX_"` on it stands before the names its own fields declare.
+//! and `env "WORD"` on it is put into the names its own fields declare: in place of `{}` where a name has one
+//! (`env "OMNIROUTE_{}_LIMIT"`), else in front.
+//!
+//! **The environment** is a default, so a value in it that makes no sense is ignored: text that is no number, and zero where
+//! zero is out of range. Other values out of range are clamped.
 //!
 //! **Two readings.** A patch is somebody's wish and is refused when it is wrong ([`Section::apply`]). Stored values and
 //! the environment must never stop the program: what has the wrong type is ignored, what is out of range is clamped, and
@@ -273,7 +277,7 @@ mod tests {
         pub struct Profile {
             /// Failures after which the provider is shown as degraded;
             /// traffic continues.
-            pub degraded_after: u32 = 7, in 1..=1_000, env "DEGRADED_AFTER", wire "degradationThreshold";
+            pub degraded_after: u32 = 7, in 1..=1_000, env "MOST_{}DEGRADED", wire "degradationThreshold";
             /// Failures after which traffic stops.
             pub open_after: u32 = 12, in 1..=1_000, env "OPEN_AFTER", wire "failureThreshold";
             /// How long traffic stays stopped.
@@ -350,7 +354,7 @@ mod tests {
         assert_eq!((reset.kind, reset.unit), (Kind::Duration, Some("ms")));
         assert_eq!((reset.min, reset.max), (Some(json!(1_000)), Some(json!(86_400_000))));
         let degraded = field("local.degradationThreshold");
-        assert_eq!(degraded.env.as_deref(), Some("LOCAL_DEGRADED_AFTER"));
+        assert_eq!(degraded.env.as_deref(), Some("MOST_LOCAL_DEGRADED"));
         assert_eq!(degraded.default, json!(1));
         assert_eq!(degraded.help, "Failures after which the provider is shown as degraded; traffic continues.");
         assert_eq!(field("bodyLimitBytes").unit, Some("bytes"));
@@ -413,6 +417,7 @@ mod tests {
             ("STRATEGY", " roundRobin "),
             ("NAME", ""),
             ("LOCAL_OPEN_AFTER", "5"),
+            ("MOST_LOCAL_DEGRADED", "0"),
             ("OPEN_AFTER", "9"),
         ];
         let variables = variables.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
@@ -422,7 +427,7 @@ mod tests {
             json!({ "enabled": true, "codes": [429, 599], "strategy": "roundRobin", "local": { "failureThreshold": 5 } })
         );
         let named: Vec<_> = warnings.iter().map(|warning| warning.field.as_str()).collect();
-        assert_eq!(named, ["PORT", "CODES"]);
+        assert_eq!(named, ["PORT", "CODES", "MOST_LOCAL_DEGRADED"]);
     }
 
     #[test]

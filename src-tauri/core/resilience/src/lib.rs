@@ -29,9 +29,14 @@ pub mod model_lockout;
 pub mod permit;
 pub mod picture;
 pub mod provider_cooldown;
+pub mod quota_preflight;
+pub mod request_queue;
 pub mod settings;
 pub mod stored;
+pub mod stream_recovery;
 pub mod stream_watchdog;
+pub mod throughput_watchdog;
+pub mod token_refresh;
 
 pub use engine::{Admission, Admitted, Caller, Cleared, Effects, Engine, ResetScope};
 pub use event::Event;

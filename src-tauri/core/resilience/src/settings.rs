@@ -2,9 +2,14 @@
 //!
 //! A mechanism's own numbers stand beside it; this file only gathers them, under the names of the REST API.
 
+use std::collections::BTreeMap;
+
 use domain::ProviderClass;
 
-use crate::{circuit_breaker, connection_cooldown, cooldown_wait, model_lockout, provider_cooldown, stream_watchdog};
+use crate::{
+    circuit_breaker, connection_cooldown, cooldown_wait, model_lockout, provider_cooldown, quota_preflight,
+    request_queue, stream_recovery, stream_watchdog, token_refresh,
+};
 
 domain::section! {
     /// Passed to every Engine call, so that a changed setting applies to the next call everywhere.
@@ -23,6 +28,20 @@ domain::section! {
         pub combo_cooldown_wait: cooldown_wait::Combo;
         /// What a stream that stays alive without output costs its account.
         pub stream_stall_cooldown: stream_watchdog::StallCooldown;
+        /// What is done about a stream that breaks.
+        pub stream_recovery: stream_recovery::Config;
+        /// How requests wait for their turn at one account.
+        pub request_queue: request_queue::Config;
+        /// Combos that share quotas.
+        pub quota_share_concurrency_limit: quota_preflight::QuotaShare;
+        /// When an account whose quota runs out is left out beforehand.
+        pub quota_preflight: quota_preflight::Config;
+        /// Limits by provider (`rpm`, `concurrency`, `providerConcurrency`), instead of the catalogue's.
+        pub provider_quota_overrides: BTreeMap<String, quota_preflight::ProviderQuota>;
+        /// When the refresh of tokens pauses.
+        pub token_refresh_breaker: token_refresh::Config;
+        /// How often credentials are tried while nobody uses them.
+        pub credential_health_check: token_refresh::HealthCheck;
     }
 }
 

@@ -166,6 +166,7 @@ fn status_of(reason: Reason) -> u16 {
     match reason {
         Reason::ResponseStartTimeout | Reason::StreamIdleTimeout | Reason::ContentStall => 504,
         Reason::Auth
+        | Reason::RequestRejected
         | Reason::Forbidden
         | Reason::ModelAccessDenied
         | Reason::ContextOverflow

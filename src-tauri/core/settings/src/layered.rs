@@ -41,7 +41,7 @@ pub struct FieldView {
 /// What an accepted patch changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
-    /// Whole documents to store, by section.
+    /// Whole documents to store, by section; `null` for a setting of the top level that is no longer set.
     pub sections: BTreeMap<String, Value>,
     /// The fields that were named, whether or not their value differs from before.
     pub paths: Vec<String>,
@@ -107,8 +107,8 @@ impl Layered {
             return Err(errors);
         }
         let touched = tree.as_object().into_iter().flat_map(Map::keys);
-        let sections =
-            touched.filter_map(|name| Some((name.clone(), stored.get(name)?.clone()))).collect::<BTreeMap<_, _>>();
+        let document = |name: &String| (name.clone(), stored.get(name).cloned().unwrap_or(Value::Null));
+        let sections = touched.map(document).collect();
         self.stored = stored;
         self.effective = folded.effective;
         self.sources = folded.sources;
@@ -222,7 +222,9 @@ mod tests {
                     "proxyMode": "none", "proxyUrl": null, "allowPrivateProviderUrls": false,
                 },
                 "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
-                "resilience": resilience::Settings::default().tree(),
+                "resilienceSettings": resilience::Settings::default().tree(),
+                "customBannedSignals": [], "autoDisableBannedAccounts": false, "providerErrorRules": {},
+                "sessionAffinityTtlMs": 0,
             })
         );
         assert!(layered.sources().values().all(|source| *source == Source::Default));
@@ -342,5 +344,56 @@ mod tests {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(layered.effective().gateway.require_api_key);
         assert!(layered.patch(&json!({ "logging": { "detailed": true } })).is_ok());
+    }
+
+    /// GP-11
+    #[test]
+    fn a_senseless_variable_leaves_the_default_and_is_told() {
+        const NAME: &str = "OMNIROUTE_PROVIDER_BREAKER_API_KEY_FAILURE_THRESHOLD";
+        for (text, threshold, warned) in [("3", 3, 0), ("0", 15, 1), ("-1", 15, 1), ("abc", 15, 1), ("500", 200, 1)] {
+            let (layered, warnings) = layered(&[(NAME, text)], None, json!({}));
+            assert_eq!(layered.effective().resilience.provider_cooldown.apikey.failure_threshold, threshold, "{text}");
+            assert_eq!(warnings.len(), warned, "{text}: {warnings:?}");
+        }
+    }
+
+    #[test]
+    fn each_profile_has_its_own_variables_and_a_stored_value_beats_them() {
+        let environment = [("OMNIROUTE_CIRCUIT_BREAKER_OAUTH_THRESHOLD", "20"), ("RATE_LIMIT_MAX_QUEUE_DEPTH", "0")];
+        let stored = json!({ "resilienceSettings": { "requestQueue": { "maxQueueDepth": 7 } } });
+        let (layered, warnings) = layered(&environment, None, stored);
+        assert_eq!(warnings, [""; 0]);
+        let breakers = &layered.effective().resilience.provider_breaker;
+        assert_eq!((breakers.oauth.failure_threshold, breakers.apikey.failure_threshold), (20, 12));
+        assert_eq!(layered.effective().resilience.request_queue.max_queue_depth, 7);
+    }
+
+    #[test]
+    fn an_operator_s_rule_that_makes_no_sense_is_refused_by_its_place() {
+        let (mut layered, _) = layered(&[], None, json!({}));
+        let rule = |status: u16| json!({ "status": status, "match": "quota", "scope": "connection" });
+        let wrong = json!({ "providerErrorRules": { "openai": [rule(429), rule(99)] } });
+        let errors = refused(&mut layered, wrong);
+        assert!(errors[0].contains("providerErrorRules.openai[1].status"), "{errors:?}");
+        assert!(layered.patch(&json!({ "providerErrorRules": { "openai": [rule(400)] } })).is_ok());
+        assert_eq!(layered.effective().provider_error_rules["openai"].len(), 1);
+        let unknown = json!({ "providerErrorRules": { "openai": [{ "status": 400, "text": "x" }] } });
+        assert_eq!(refused(&mut layered, unknown).len(), 1);
+    }
+
+    /// TS-05
+    #[test]
+    fn ban_phrases_are_trimmed_and_a_long_one_is_refused() {
+        let (mut layered, _) = layered(&[], None, json!({}));
+        let phrases = json!({ "customBannedSignals": ["  account frozen ", "", "   "] });
+        assert!(layered.patch(&phrases).is_ok());
+        assert_eq!(layered.effective().custom_banned_signals, ["account frozen"]);
+        let (long, most) = ("x".repeat(201), "x".repeat(200));
+        let message = "customBannedSignals: a phrase has at most 200 characters";
+        assert_eq!(refused(&mut layered, json!({ "customBannedSignals": [long] })), [message]);
+        assert!(layered.patch(&json!({ "customBannedSignals": [most] })).is_ok());
+        let changed = layered.patch(&json!({ "customBannedSignals": null })).expect("a valid patch");
+        assert_eq!(changed.sections["customBannedSignals"], Value::Null);
+        assert_eq!(layered.effective().custom_banned_signals, [""; 0]);
     }
 }

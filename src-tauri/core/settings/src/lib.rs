@@ -11,7 +11,9 @@ pub mod logging;
 pub mod network;
 pub mod routing;
 
-use domain::section;
+use domain::section::Conflict;
+use domain::{Millis, section};
+use resilience::failure::error_rules::{OperatorTable, operator_rules};
 
 pub use domain::section::{Field, FieldError};
 pub use layered::{Changed, FieldView, Layered, Source};
@@ -31,7 +33,48 @@ section! {
         /// What is written down about requests.
         pub logging: logging::Config;
         /// When accounts, models and providers are spared, and for how long.
-        pub resilience: resilience::Settings;
+        pub resilience: resilience::Settings, wire "resilienceSettings";
+        /// Phrases that, in an error of a provider, mean that the account is banned; beside the built-in ones. A broad word
+        /// bans healthy accounts for good: try it out first.
+        pub custom_banned_signals: Vec<String>;
+        /// Whether a banned account is also switched off.
+        pub auto_disable_banned_accounts: bool;
+        /// What errors of a provider mean, beside what its catalogue entry knows: lists of `status`, `match`, `scope`, and
+        /// optionally `reason` and `cooldownMs`, by provider; at most 50 rules in all.
+        pub provider_error_rules: OperatorTable;
+        /// How long a conversation stays with the account that served it; 0 does not bind it.
+        pub session_affinity_ttl: Millis, in Millis::ZERO..=Millis::days(30);
+    }
+    reconcile = Settings::rules_of_the_top_level;
+}
+
+/// Longest phrase that can mean a ban, in characters (resilience specification, 7.2).
+const LONGEST_SIGNAL: usize = 200;
+
+impl Settings {
+    fn rules_of_the_top_level(&mut self) -> Vec<Conflict> {
+        self.tidy_signals().into_iter().chain(self.check_error_rules()).collect()
+    }
+
+    /// One rule that makes no sense, and none is used: half a set of rules is another set.
+    fn check_error_rules(&mut self) -> Option<Conflict> {
+        let errors = operator_rules(&self.provider_error_rules).err()?;
+        self.provider_error_rules.clear();
+        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Some(Conflict::new(&["providerErrorRules"], told.join("; ")))
+    }
+
+    /// Trims phrases and drops blank ones without a word; leaves out those that are too long, and says so.
+    fn tidy_signals(&mut self) -> Option<Conflict> {
+        let signals = std::mem::take(&mut self.custom_banned_signals);
+        let trimmed = signals.iter().map(|signal| signal.trim()).filter(|signal| !signal.is_empty());
+        let (kept, long): (Vec<&str>, Vec<&str>) = trimmed.partition(|signal| signal.chars().count() <= LONGEST_SIGNAL);
+        self.custom_banned_signals = kept.into_iter().map(str::to_owned).collect();
+        if long.is_empty() {
+            return None;
+        }
+        let message = format!("a phrase has at most {LONGEST_SIGNAL} characters");
+        Some(Conflict::new(&["customBannedSignals"], message))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{Control, ControlError};
 
 const NAME_LENGTH: usize = 100;
 const TEXT_LENGTH: usize = 500;
+const ID_LENGTH: usize = 128;
 const LIST_LENGTH: usize = 500;
 const SECRET_LENGTH: usize = 16 * 1024;
 
@@ -27,6 +28,11 @@ pub(crate) fn text(field: &str, text: &str) -> Result<String, ControlError> {
 /// The same where absence is possible.
 pub(crate) fn optional_text(field: &str, value: Option<String>) -> Result<Option<String>, ControlError> {
     value.map(|value| text(field, &value)).transpose()
+}
+
+/// An id in a filter or selection: one line of at most 128 characters.
+pub(crate) fn short(field: &str, text: &str) -> Result<String, ControlError> {
+    line(field, text, ID_LENGTH)
 }
 
 /// A list of lines without repetition.

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use domain::connection::{AuthType, Connection};
 use domain::{ConnectionId, Millis, ProviderId, Timestamp};
-use resilience::engine::ConnectionPicture;
+use resilience::ResetScope;
+use resilience::picture::ConnectionPicture;
 use secrecy::SecretString;
 use store::CredentialChange;
 use uuid::Uuid;
 
 use crate::view::{
-    self, Breaker, BreakerState, ConnectionChange, ConnectionDetail, ConnectionDraft, ConnectionFilter,
-    ConnectionOrder, ConnectionReply, Connections, Done, TestStatus,
+    self, ConnectionChange, ConnectionDetail, ConnectionDraft, ConnectionFilter, ConnectionOrder, ConnectionReply,
+    Connections, Done,
 };
-use crate::{Control, ControlError, check, specific};
+use crate::{Control, ControlError, breakers, check, cooldowns, specific};
 
 const MOST_CONCURRENT: u32 = 10_000;
 const LAST_PRIORITY: u32 = 1_000_000;
@@ -37,12 +38,13 @@ pub async fn connections_list(control: &Control, filter: ConnectionFilter) -> Re
 /// One connection, and what routing thinks of it.
 pub async fn connection_get(control: &Control, id: String) -> Result<ConnectionDetail, ControlError> {
     let connection = find(control, &id)?;
-    let in_flight = control.engine().connection(&connection.id).in_flight;
+    let snapshot = control.engine().snapshot();
+    let picture = snapshot.connections.get(&connection.id).cloned().unwrap_or_default();
     Ok(ConnectionDetail {
-        connection: view_of(control, &connection),
-        lockouts: Vec::new(),
-        breaker: Breaker { state: BreakerState::Closed, failure_count: 0, retry_after_ms: 0 },
-        in_flight,
+        lockouts: cooldowns::of_connection(&snapshot, &connection.id, control.now()),
+        breaker: breakers::brief(snapshot.breakers.get(&connection.provider)),
+        in_flight: picture.in_flight,
+        connection: view_with(&connection, &picture),
     })
 }
 
@@ -71,8 +73,7 @@ pub async fn connection_update(
     apply(control, &mut connection, change)?;
     let stored = control.store().update_connection(&connection, credential, expected).await?;
     if is_new {
-        control.unvouch(&stored.id);
-        control.engine().reset(&stored.id);
+        control.engine().reset(&ResetScope::Connection(stored.id.clone()));
     }
     control.reload_connections().await?;
     Ok(ConnectionReply { connection: view_of(control, &stored) })
@@ -84,7 +85,6 @@ pub async fn connection_delete(control: &Control, id: String) -> Result<Done, Co
     control.store().delete_connection(&id, control.now()).await?;
     control.reload_connections().await?;
     control.engine().forget(&id);
-    control.unvouch(&id);
     Ok(Done::OK)
 }
 
@@ -98,7 +98,7 @@ pub async fn connection_restore(control: &Control, id: String) -> Result<Connect
 /// The operator's reset: forgets what went wrong with a connection.
 pub async fn connection_reset(control: &Control, id: String) -> Result<ConnectionReply, ControlError> {
     let connection = find(control, &id)?;
-    control.vouch(&connection.id);
+    control.engine().reset(&ResetScope::Connection(connection.id.clone()));
     Ok(ConnectionReply { connection: view_of(control, &connection) })
 }
 
@@ -234,10 +234,10 @@ pub(crate) fn later(now: Timestamp, before: Timestamp) -> Timestamp {
 
 /// The record as it is shown: what is stored, and what the Engine knows about it.
 pub(crate) fn view_of(control: &Control, connection: &Connection) -> view::Connection {
-    view_with(connection, &control.engine().connection(&connection.id), control.is_vouched(&connection.id))
+    view_with(connection, &control.engine().connection(&connection.id))
 }
 
-fn view_with(connection: &Connection, picture: &ConnectionPicture, vouched: bool) -> view::Connection {
+fn view_with(connection: &Connection, picture: &ConnectionPicture) -> view::Connection {
     let error = picture.last_error.as_ref();
     view::Connection {
         id: connection.id.to_string(),
@@ -253,16 +253,16 @@ fn view_with(connection: &Connection, picture: &ConnectionPicture, vouched: bool
         credential_tail: connection.credential_tail.clone(),
         token_expires_at: None,
         scopes: None,
-        test_status: test_status(picture, vouched),
-        rate_limited_until: None,
-        backoff_level: 0,
+        test_status: picture.status.into(),
+        rate_limited_until: picture.cooling_until.map(view::Instant::from),
+        backoff_level: picture.backoff_level,
         last_error: error.map(|error| error.message.clone()),
         last_error_type: error.and_then(|error| error.reason).map(|reason| reason.kind().to_owned()),
         last_error_source: error.map(|error| if error.status.is_some() { "upstream" } else { "transport" }.to_owned()),
         error_code: error.and_then(|error| error.status),
         last_error_at: error.map(|error| error.at.into()),
-        expired_retry_count: 0,
-        expired_retry_at: None,
+        expired_retry_count: picture.expired_retry_count,
+        expired_retry_at: picture.expired_retry_at.map(view::Instant::from),
         consecutive_use_count: 0,
         last_used_at: picture.last_used_at.map(view::Instant::from),
         max_concurrent: connection.max_concurrent,
@@ -275,13 +275,5 @@ fn view_with(connection: &Connection, picture: &ConnectionPicture, vouched: bool
         provider_specific_data: specific::view(connection),
         created_at: connection.created_at.into(),
         updated_at: connection.updated_at.into(),
-    }
-}
-
-fn test_status(picture: &ConnectionPicture, vouched: bool) -> TestStatus {
-    match &picture.last_error {
-        Some(_) => TestStatus::Error,
-        None if vouched || picture.last_used_at.is_some() => TestStatus::Active,
-        None => TestStatus::Unknown,
     }
 }

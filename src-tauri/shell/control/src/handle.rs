@@ -1,14 +1,13 @@
 //! What operations work on: the running gateway, the token that opens management, and the way to move the listener.
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use domain::ConnectionId;
 use gateway::Gateway;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::health::HealthCache;
 use crate::management_token::TokenKeeper;
 
 /// The argument of every operation. Cheap to clone; reads like the [`Gateway`] it wraps.
@@ -19,8 +18,7 @@ struct Inner {
     gateway: Gateway,
     token: TokenKeeper,
     listener: mpsc::Sender<ListenerMove>,
-    /// Connections that a test or an operator declared healthy since the start.
-    vouched: Mutex<BTreeSet<ConnectionId>>,
+    health: Mutex<HealthCache>,
 }
 
 /// Asks the server to listen elsewhere. The answer comes once the new place is reserved: `Ok` carries the word to go,
@@ -44,7 +42,7 @@ pub enum MoveRefused {
 impl Control {
     /// `listener` is served by whoever owns the sockets.
     pub fn new(gateway: Gateway, token: TokenKeeper, listener: mpsc::Sender<ListenerMove>) -> Self {
-        Control(Arc::new(Inner { gateway, token, listener, vouched: Mutex::default() }))
+        Control(Arc::new(Inner { gateway, token, listener, health: Mutex::default() }))
     }
 
     pub fn gateway(&self) -> &Gateway {
@@ -55,19 +53,8 @@ impl Control {
         &self.0.token
     }
 
-    /// A test passed, or an operator says so: nothing is held against the connection any more.
-    pub(crate) fn vouch(&self, id: &ConnectionId) {
-        self.0.vouched.lock().insert(id.clone());
-        self.engine().reset(id);
-    }
-
-    /// What was known about the connection no longer holds.
-    pub(crate) fn unvouch(&self, id: &ConnectionId) {
-        self.0.vouched.lock().remove(id);
-    }
-
-    pub(crate) fn is_vouched(&self, id: &ConnectionId) -> bool {
-        self.0.vouched.lock().contains(id)
+    pub(crate) fn health_cache(&self) -> &Mutex<HealthCache> {
+        &self.0.health
     }
 
     /// Reserves another place to listen; see [`ListenerMove`]. `None` when the server is stopping.

@@ -2,45 +2,157 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gateway::Entry;
+use domain::{Millis, ProviderId, Timestamp};
+use gateway::{Changed, Entry, Topic};
 use resilience::Snapshot;
+use resilience::circuit_breaker::State;
+use resilience::picture::BreakerPicture;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::TryRecvError;
 
 use crate::view::{
-    BreakerCounts, ConnectionCounts, Health, HealthStatus, ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
+    BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, Instant, MemoryUsage, ProviderBreaker,
+    ProviderHealth, ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
 };
-use crate::{Control, ControlError};
+use crate::{Control, ControlError, breakers};
+
+/// How long one document serves whoever asks, as long as nothing it shows has changed.
+const LIFETIME: Millis = Millis::seconds(1);
+/// Breakers of providers named like this are tests' and not shown.
+const HIDDEN: [&str; 2] = ["test-", "test_"];
+
+/// The document as it was last made, so that a client that asks in a loop costs next to nothing.
+#[derive(Default)]
+pub(crate) struct HealthCache(Option<Made>);
+
+struct Made {
+    at: Timestamp,
+    health: Health,
+    changes: Receiver<Changed>,
+}
 
 /// How the gateway does. Names nothing private: it is served without a token.
 pub async fn health_get(control: &Control) -> Result<Health, ControlError> {
+    let now = control.now();
+    if let Some(health) = control.health_cache().lock().get(now) {
+        return Ok(health);
+    }
+    let changes = control.subscribe();
+    let health = document(control, now);
+    *control.health_cache().lock() = HealthCache(Some(Made { at: now, health: health.clone(), changes }));
+    Ok(health)
+}
+
+impl HealthCache {
+    fn get(&mut self, now: Timestamp) -> Option<Health> {
+        let made = self.0.as_mut()?;
+        (now.since(made.at) < LIFETIME && !made.has_changed()).then(|| made.health.clone())
+    }
+}
+
+impl Made {
+    /// Whether anything was announced since that the document shows. Requests come all the time and are not.
+    fn has_changed(&mut self) -> bool {
+        loop {
+            match self.changes.try_recv() {
+                Ok(change) if change.topics.iter().all(|topic| matches!(topic, Topic::Requests | Topic::Usage)) => {}
+                Ok(_) | Err(TryRecvError::Lagged(_)) => return true,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return false,
+            }
+        }
+    }
+}
+
+fn document(control: &Control, now: Timestamp) -> Health {
     let connections = control.connections();
     let entries: Vec<&Entry> = connections.iter().map(AsRef::as_ref).collect();
     let snapshot = control.engine().snapshot();
+    let shown: Vec<(&ProviderId, &BreakerPicture)> =
+        snapshot.breakers.iter().filter(|(id, _)| !HIDDEN.iter().any(|start| id.as_str().starts_with(start))).collect();
     let store = control.store().health();
-    let uptime = control.now().since(control.started_at()).as_millis() / 1_000;
-    Ok(Health {
+    let uptime = now.since(control.started_at()).as_millis() / 1_000;
+    let memory_usage = MemoryUsage { rss: resident_bytes() };
+    Health {
         status: if store.healthy { HealthStatus::Healthy } else { HealthStatus::Degraded },
-        timestamp: control.now().into(),
+        timestamp: now.into(),
         version: control.version().to_owned(),
         uptime,
+        memory_usage,
         active_connections: control.live().in_flight,
         system: SystemStatus {
             version: control.version().to_owned(),
             uptime,
+            memory_usage,
             pid: std::process::id(),
             platform: std::env::consts::OS.to_owned(),
         },
-        circuit_breakers: BreakerCounts::default(),
-        provider_breakers: Vec::new(),
-        provider_summary: providers(control, &entries),
+        circuit_breakers: breaker_counts(&shown),
+        provider_breakers: shown.iter().map(|(id, picture)| provider_breaker(id, picture)).collect(),
+        provider_health: shown.iter().map(|(id, picture)| (id.to_string(), provider_health(picture))).collect(),
+        provider_summary: providers(control, &entries, count(shown.len())),
         connection_health: counts(&entries, &snapshot),
         rate_limit_status: rate_limits(&snapshot),
-        lockouts: Vec::new(),
+        lockouts: lockouts(&snapshot, now),
         store: StoreHealth { healthy: store.healthy, dropped: store.dropped },
         setup_complete: !control.keys().is_empty() && !entries.is_empty(),
-    })
+    }
 }
 
-fn providers(control: &Control, entries: &[&Entry]) -> ProviderSummary {
+fn breaker_counts(shown: &[(&ProviderId, &BreakerPicture)]) -> BreakerCounts {
+    let mut counts = BreakerCounts { total: count(shown.len()), ..BreakerCounts::default() };
+    for (_, picture) in shown {
+        let place = match picture.state {
+            State::Closed => &mut counts.closed,
+            State::Degraded => &mut counts.degraded,
+            State::Open { .. } => &mut counts.open,
+            State::HalfOpen => &mut counts.half_open,
+        };
+        *place += 1;
+    }
+    counts
+}
+
+fn provider_breaker(id: &ProviderId, picture: &BreakerPicture) -> ProviderBreaker {
+    ProviderBreaker {
+        provider: id.to_string(),
+        state: breakers::state(picture.state),
+        failure_count: picture.failure_count,
+        last_failure: picture.last_failure.map(Instant::from),
+        retry_after_ms: picture.retry_after.as_millis(),
+    }
+}
+
+fn provider_health(picture: &BreakerPicture) -> ProviderHealth {
+    ProviderHealth {
+        state: breakers::state(picture.state),
+        failures: picture.failure_count,
+        last_failure: picture.last_failure.map(Instant::from),
+        retry_after_ms: picture.retry_after.as_millis(),
+    }
+}
+
+fn lockouts(snapshot: &Snapshot, now: Timestamp) -> Vec<HealthLockout> {
+    let shown = snapshot.lockouts.iter().map(|lock| HealthLockout {
+        provider: lock.provider.to_string(),
+        connection_id: lock.connection.to_string(),
+        model: lock.model.clone(),
+        reason: lock.reason.clone(),
+        remaining_ms: lock.until.since(now).as_millis(),
+        expires_at: lock.until.into(),
+    });
+    shown.collect()
+}
+
+/// What the process holds in memory. Linux says so in pages of 4 KiB (on the machines this runs on); elsewhere nobody
+/// says it in a file.
+fn resident_bytes() -> Option<u64> {
+    const PAGE: u64 = 4_096;
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages.saturating_mul(PAGE))
+}
+
+fn providers(control: &Control, entries: &[&Entry], monitored_count: u32) -> ProviderSummary {
     let distinct = |entries: &mut dyn Iterator<Item = &&Entry>| {
         count(entries.map(|entry| &entry.connection.provider).collect::<BTreeSet<_>>().len())
     };
@@ -48,6 +160,7 @@ fn providers(control: &Control, entries: &[&Entry]) -> ProviderSummary {
         catalog_count: count(control.catalog().iter().count()),
         configured_count: distinct(&mut entries.iter()),
         active_count: distinct(&mut entries.iter().filter(|entry| entry.connection.is_active)),
+        monitored_count,
     }
 }
 

@@ -12,24 +12,33 @@
 //! | keys of agents | `keys` |
 //! | providers and models; names for models | `catalog`, `models`; `aliases` |
 //! | what happened, what it consumed | `requests`, `usage` |
+//! | what routing spares and why; bringing it back | `cooldowns`, `lockouts`, `breakers`, `resilience_connections`, `explain` |
+//! | when it does so | `resilience`, `banned_signals` |
 //! | the gateway itself | `app`, `health`, `settings`, `management_token` |
 //! | what changed, for whoever looks | `announcements` |
 
 pub mod aliases;
 mod announcements;
 pub mod app;
+pub mod banned_signals;
+pub mod breakers;
 pub mod catalog;
 mod check;
 pub mod connections;
+pub mod cooldowns;
 mod error;
+pub mod explain;
 mod handle;
 pub mod health;
 pub mod keys;
+pub mod lockouts;
 pub mod management_token;
 pub mod models;
 pub mod nodes;
 pub mod probes;
 pub mod requests;
+pub mod resilience;
+pub mod resilience_connections;
 pub mod rest;
 pub mod settings;
 mod specific;

@@ -7,6 +7,7 @@ use dialects::models::ListedModel;
 use domain::{ConnectionId, Millis};
 use futures_util::stream::{self, StreamExt};
 use gateway::Entry;
+use resilience::ResetScope;
 use upstream::Target;
 use upstream::discovery::{self, ProbeError, ProbeReport};
 
@@ -34,7 +35,7 @@ pub async fn connection_test(
     let model = check::optional_text("model", test.model)?;
     let report = probe(control, &target(control, &entry)?, model.or_else(|| test_model(&entry))).await;
     if report.ok {
-        control.vouch(&entry.connection.id);
+        control.engine().reset(&ResetScope::Connection(entry.connection.id.clone()));
     }
     Ok(ConnectionTestReply {
         ok: report.ok,

@@ -8,7 +8,7 @@ use crate::view::{
     Instant, RequestAttempt, RequestDetail, RequestExclusion, RequestFilter, RequestRow, RequestTrace, Requests,
     RequestsDeleted, RequestsDeletion,
 };
-use crate::{Control, ControlError, check};
+use crate::{Control, ControlError, check, explain};
 
 const PAGE: u32 = 100;
 
@@ -139,5 +139,6 @@ fn exclusion(record: ExclusionRecord) -> RequestExclusion {
         mechanism: record.exclusion.mechanism.into(),
         reason: record.exclusion.reason,
         until: record.exclusion.until.map(Instant::from),
+        cause: record.exclusion.cause.map(explain::cause),
     }
 }

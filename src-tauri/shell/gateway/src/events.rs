@@ -1,5 +1,6 @@
 //! What changed, for everyone who looks: topics, coalesced by whoever forwards them.
 
+use resilience::Event;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
@@ -53,6 +54,19 @@ impl Topic {
 
     pub fn parse(text: &str) -> Option<Topic> {
         Topic::ALL.into_iter().find(|topic| topic.as_str() == text)
+    }
+}
+
+/// What a change of state shows up in.
+pub(crate) const fn topics(event: &Event) -> &'static [Topic] {
+    match event {
+        Event::ConnectionFailed { .. } => &[Topic::Connections],
+        Event::ConnectionRecovered { .. } | Event::ConnectionCooling { .. } | Event::ConnectionTerminal { .. } => {
+            &[Topic::Connections, Topic::Cooldowns]
+        }
+        Event::BreakerChanged { .. } => &[Topic::Breakers],
+        Event::ModelLocked { .. } | Event::ModelUnlocked { .. } => &[Topic::Lockouts, Topic::Cooldowns],
+        Event::ProviderCooling { .. } => &[Topic::Cooldowns],
     }
 }
 

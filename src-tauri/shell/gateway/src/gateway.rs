@@ -15,12 +15,13 @@ use routing::NameTable;
 use settings::network::ProxyMode;
 use settings::{FieldError, Layered, Settings};
 use store::Store;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use upstream::{Proxy, Route, Target, Transport};
 
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
+use crate::auto_disable;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
@@ -91,7 +92,15 @@ impl Gateway {
     pub async fn new(parts: Parts) -> Result<Gateway, Error> {
         let settings = Arc::new(ArcSwap::from_pointee(parts.settings.effective().clone()));
         let events = Arc::new(Events::new());
-        let engine = EngineHandle::new(Arc::clone(&parts.clock), Arc::clone(&settings), Arc::clone(&events));
+        let operator_rules = OperatorRules::of(parts.settings.effective());
+        let (banned, just_banned) = mpsc::unbounded_channel();
+        let engine = EngineHandle::new(
+            Arc::clone(&parts.clock),
+            Arc::clone(&settings),
+            Arc::clone(&events),
+            parts.store.clone(),
+            banned,
+        );
         let gateway = Gateway(Arc::new(Inner {
             started_at: parts.clock.now(),
             clock: parts.clock,
@@ -112,7 +121,7 @@ impl Gateway {
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
-            operator_rules: ArcSwap::default(),
+            operator_rules: ArcSwap::from_pointee(operator_rules),
             settings_change: tokio::sync::Mutex::new(()),
             settings_changed: watch::Sender::new(()),
             engine,
@@ -121,6 +130,7 @@ impl Gateway {
             throttle: Mutex::default(),
         }));
         gateway.load().await?;
+        gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
         Ok(gateway)
     }
 
@@ -130,6 +140,7 @@ impl Gateway {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.rebuild_names();
+        self.engine().restore(self.store().load_resilience().await?);
         Ok(())
     }
 
@@ -203,6 +214,7 @@ impl Gateway {
         self.store().change_values(SETTINGS, &documents, self.now()).await?;
         let effective = candidate.effective().clone();
         *self.0.layered.lock() = candidate;
+        self.0.operator_rules.store(Arc::new(OperatorRules::of(&effective)));
         self.0.settings.store(Arc::new(effective));
         self.0.settings_changed.send_replace(());
         self.rebuild_names();

@@ -12,7 +12,9 @@ use dialects::error::{EMPTY_OR_GARBLED, STREAM_CUT};
 use domain::{Candidate, Clock, Nature, Outcome, ProviderId, Reason, Timestamp};
 use http::HeaderMap;
 use jiff::tz::TimeZone;
+use resilience::failure::error_rules::operator_rules;
 use resilience::failure::{Context, Diagnosis, ErrorRule, Reply, Rules};
+use settings::Settings;
 
 use crate::gateway::Gateway;
 use crate::hold::StreamFailure;
@@ -24,7 +26,15 @@ pub(crate) struct OperatorRules {
     pub(crate) banned_signals: Vec<String>,
 }
 
-static NO_RULES: std::sync::LazyLock<resilience::failure::ProviderRules> = std::sync::LazyLock::new(Default::default);
+impl OperatorRules {
+    /// The settings refuse a table with a wrong rule, so none is met here; were there one, no rule would be used.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        OperatorRules {
+            rules: operator_rules(&settings.provider_error_rules).unwrap_or_default(),
+            banned_signals: settings.custom_banned_signals.clone(),
+        }
+    }
+}
 
 /// Knows whom an attempt went to and under which rules it is judged.
 pub(crate) struct Judge {
@@ -86,7 +96,7 @@ impl Judge {
             model: &self.model,
             nature: &self.nature,
             rules: Rules {
-                provider: &NO_RULES,
+                provider: &self.provider.rules,
                 operator: self.operator.rules.get(&self.provider.id).map_or(&[], Vec::as_slice),
                 banned_signals: &self.operator.banned_signals,
             },

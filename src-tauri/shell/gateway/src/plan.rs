@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use catalog::Provider;
+use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{Availability, Candidate, Exclusion, Mechanism, Nature, Operation};
@@ -20,6 +21,12 @@ pub(crate) struct Step {
     pub(crate) provider: Arc<Provider>,
 }
 
+/// What of a request decides whom it may go to.
+pub(crate) struct Asker<'a> {
+    pub(crate) operation: Operation,
+    pub(crate) key: Option<&'a ClientKey>,
+}
+
 /// Ranks the provider's accounts for this request.
 pub(crate) fn plan(
     gateway: &Gateway,
@@ -27,14 +34,25 @@ pub(crate) fn plan(
     resolved: &Resolved,
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
+    let asker = Asker { operation: request.operation, key: request.key.as_deref() };
+    rank(gateway, &asker, resolved, provider)
+}
+
+/// The same for whoever asks, also when no request is at hand ([`crate::explain`]).
+pub(crate) fn rank(
+    gateway: &Gateway,
+    asker: &Asker<'_>,
+    resolved: &Resolved,
+    provider: &Arc<Provider>,
+) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let connections = gateway.connections();
     let entries: Vec<Arc<Entry>> = connections.of_provider(&resolved.provider).cloned().collect();
-    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved)).collect();
+    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved, provider)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
 
     let Plan::Ranked { attempts, excluded } =
         routing::plan(Route::Direct, &candidates, |candidate| match entry_of(candidate) {
-            Some(entry) => availability(gateway, request, provider, candidate, entry),
+            Some(entry) => availability(gateway, asker, provider, candidate, entry),
             None => Availability::Excluded(exclusion(Mechanism::SwitchedOff, reason::SWITCHED_OFF)),
         });
     let steps = attempts
@@ -64,30 +82,36 @@ pub(crate) fn excluded_record(candidate: &Candidate, name: Option<String>, exclu
     }
 }
 
-fn candidate(entry: &Entry, resolved: &Resolved) -> Candidate {
+fn candidate(entry: &Entry, resolved: &Resolved, provider: &Provider) -> Candidate {
     Candidate {
         provider: resolved.provider.clone(),
         connection: entry.connection.id.clone(),
         model: resolved.model.clone(),
         priority: entry.connection.priority,
         enabled: entry.connection.is_active,
-        nature: Nature::default(),
+        nature: nature(entry, provider, &resolved.model),
     }
+}
+
+/// How health works for the model on this account: the catalogue's word, and the account's own where it has one.
+fn nature(entry: &Entry, provider: &Provider, model: &str) -> Nature {
+    let own = |key: &str| entry.connection.extra.get(key).and_then(serde_json::Value::as_bool);
+    provider.nature(model, own("passthroughModels"), own("disableCooling").unwrap_or(false))
 }
 
 /// What the request itself rules out, then what the Engine says.
 fn availability(
     gateway: &Gateway,
-    request: &ClientRequest,
+    asker: &Asker<'_>,
     provider: &Provider,
     candidate: &Candidate,
     entry: &Entry,
 ) -> Availability {
     let connection = &entry.connection;
-    if request.key.as_ref().is_some_and(|key| !key.allows_connection(&connection.id)) {
+    if asker.key.is_some_and(|key| !key.allows_connection(&connection.id)) {
         return Availability::Excluded(exclusion(Mechanism::KeyAllowList, reason::KEY_ALLOW_LIST));
     }
-    if !serves(provider, request.operation, &candidate.model) {
+    if !serves(provider, asker.operation, &candidate.model) {
         return Availability::Excluded(exclusion(Mechanism::DialectMismatch, reason::DIALECT_MISMATCH));
     }
     if connection.excluded_models.contains(&candidate.model) {

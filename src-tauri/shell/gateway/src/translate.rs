@@ -4,8 +4,8 @@
 //! this gateway cannot honour is cut out, and every other byte stays as the client wrote it.
 
 use bytes::Bytes;
-use dialects::{Edit, ensure_model, model_edit, remove_member, splice};
-use domain::Dialect;
+use dialects::{Glance, ensure_model, model_edit, remove_member, splice};
+use domain::{Dialect, Operation};
 
 use crate::ingress::ClientRequest;
 
@@ -19,18 +19,52 @@ pub(crate) struct Translated {
 }
 
 pub(crate) fn translate(request: &ClientRequest, model: &str) -> Translated {
-    let named = match request.dialect() {
-        // The path names it.
-        Dialect::Gemini => model_edit(&request.glance, model),
-        Dialect::Chat | Dialect::Responses | Dialect::Messages => ensure_model(&request.glance, model),
+    rewrite(request.operation, &request.body, &request.glance, model)
+}
+
+fn rewrite(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> Translated {
+    let cut = glance.background.is_some().then(|| remove_member(body, "background")).flatten();
+    let Some(cut) = cut else {
+        return Translated { body: named(operation, body, glance, model), warnings: Vec::new() };
     };
-    let mut edits: Vec<Edit> = named.into_iter().collect();
-    let mut warnings = Vec::new();
-    if request.glance.background.is_some()
-        && let Some(edit) = remove_member(&request.body, "background")
-    {
-        edits.push(edit);
-        warnings.push(BACKGROUND_DEGRADE);
+    // What is left is read anew: behind the cut every place is another one.
+    let rest = splice(body, &mut [cut]);
+    let body = match dialects::glance(operation, &rest) {
+        Ok(glance) => named(operation, &rest, &glance, model),
+        Err(_) => rest,
+    };
+    Translated { body, warnings: vec![BACKGROUND_DEGRADE] }
+}
+
+/// The body with the model's name in it.
+fn named(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> Bytes {
+    let edit = match operation.dialect() {
+        // The path names it.
+        Dialect::Gemini => model_edit(glance, model),
+        Dialect::Chat | Dialect::Responses | Dialect::Messages => ensure_model(glance, model),
+    };
+    splice(body, edit.into_iter().collect::<Vec<_>>().as_mut_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_named_and_background_is_cut_wherever_they_stand() {
+        for (body, expected, degraded) in [
+            (r#"{"model":"a","input":1}"#, r#"{"model":"m","input":1}"#, false),
+            (r#"{"input":1}"#, r#"{"input":1,"model":"m"}"#, false),
+            (r#"{"background":true}"#, r#"{"model":"m"}"#, true),
+            (r#"{"background":true,"input":1}"#, r#"{"input":1,"model":"m"}"#, true),
+            (r#"{"input":1,"background":true}"#, r#"{"input":1,"model":"m"}"#, true),
+            (r#"{"model":"a","background":true}"#, r#"{"model":"m"}"#, true),
+        ] {
+            let bytes = Bytes::from_static(body.as_bytes());
+            let glance = dialects::glance(Operation::Responses, &bytes).expect("a good body");
+            let translated = rewrite(Operation::Responses, &bytes, &glance, "m");
+            assert_eq!(translated.body, expected, "{body}");
+            assert_eq!(!translated.warnings.is_empty(), degraded, "{body}");
+        }
     }
-    Translated { body: splice(&request.body, &mut edits), warnings }
 }

@@ -15,7 +15,7 @@ use sqlx::{FromRow, SqliteConnection};
 use crate::columns::{Cell, from_instant, to_instant};
 use crate::database::Database;
 use crate::sealing::{self, KeyId, Place, Sealer};
-use crate::{CredentialError, Error, Store};
+use crate::{CredentialError, Error, Store, resilience};
 
 const WHAT: &str = "connection";
 const TABLE: &str = "provider_connections";
@@ -140,7 +140,7 @@ impl Store {
     }
 
     /// Writes everything but the id, the provider and the instant of creation, and gives back what is stored now; the
-    /// tail in `connection` is ignored. With `expected_updated_at`, [`Error::Stale`] when the record has changed since.
+    /// tail in `connection` is ignored. Another credential forgets how the connection fared. With `expected_updated_at`, [`Error::Stale`] when the record has changed since.
     pub async fn update_connection(
         &self,
         connection: &Connection,
@@ -158,22 +158,28 @@ impl Store {
         self.write_record(&mut transaction, connection).await?;
         match credential {
             CredentialChange::Keep => {}
-            CredentialChange::Set(secret) => self.write_credential(&mut transaction, id, Some(&secret)).await?,
-            CredentialChange::Clear => self.write_credential(&mut transaction, id, None).await?,
+            CredentialChange::Set(secret) => self.replace_credential(&mut transaction, id, Some(&secret)).await?,
+            CredentialChange::Clear => self.replace_credential(&mut transaction, id, None).await?,
         }
         let stored = self.find(&mut transaction, id).await?;
         transaction.commit().await?;
         stored.map(|stored| stored.connection).ok_or_else(|| not_found(id))
     }
 
-    /// Deletes a connection so that [`Store::restore_connection`] can undo it. Its name is free at once.
+    /// Deletes a connection so that [`Store::restore_connection`] can undo it. Its name is free at once; how it fared is
+    /// forgotten.
     pub async fn delete_connection(&self, id: &ConnectionId, at: Timestamp) -> Result<(), Error> {
+        let mut transaction = self.database().begin().await?;
         let deleted = sqlx::query("UPDATE provider_connections SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL")
             .bind(from_instant(at))
             .bind(id.as_str())
-            .execute(self.database().writer())
+            .execute(&mut *transaction)
             .await?;
-        Error::unless_found(deleted.rows_affected(), WHAT, id.as_str())
+        Error::unless_found(deleted.rows_affected(), WHAT, id.as_str())?;
+        resilience::forget(&mut transaction, id).await?;
+        transaction.commit().await?;
+        self.inner.writer.forget(id);
+        Ok(())
     }
 
     /// Undoes a deletion. [`Error::Duplicate`] when its name was given away meanwhile.
@@ -271,7 +277,8 @@ impl Store {
         Ok(())
     }
 
-    async fn write_credential(
+    /// What was known about the connection was about the credential it had.
+    async fn replace_credential(
         &self,
         writer: &mut SqliteConnection,
         id: &ConnectionId,
@@ -281,9 +288,9 @@ impl Store {
             .bind(credential.map(|secret| self.seal(id, CREDENTIAL, secret)).transpose()?)
             .bind(credential.map(tail))
             .bind(id.as_str())
-            .execute(writer)
+            .execute(&mut *writer)
             .await?;
-        Ok(())
+        resilience::forget(writer, id).await
     }
 
     fn sealed_proxy(&self, connection: &Connection) -> Result<Option<Vec<u8>>, Error> {

@@ -24,19 +24,19 @@ impl Store {
         text.map(|text| cell(key).read_json(&text)).transpose()
     }
 
-    /// Everything in a namespace, by key.
+    /// Everything in a namespace, by key. A value that is no JSON is left out, and said to be.
     pub async fn list_values(&self, namespace: &str) -> Result<BTreeMap<String, Value>, Error> {
         let rows: Vec<(String, String)> =
             sqlx::query_as("SELECT key, value FROM key_value WHERE namespace = ? ORDER BY key")
                 .bind(namespace)
                 .fetch_all(self.database().reader())
                 .await?;
-        rows.into_iter()
-            .map(|(key, text)| {
-                let value = cell(&key).read_json(&text)?;
-                Ok((key, value))
-            })
-            .collect()
+        let readable = |(key, text): (String, String)| {
+            let value = cell(&key).read_json(&text);
+            let value = value.inspect_err(|error| tracing::warn!(%error, namespace, key, "a stored value is left out"));
+            Some((key, value.ok()?))
+        };
+        Ok(rows.into_iter().filter_map(readable).collect())
     }
 
     pub async fn put_value(&self, namespace: &str, key: &str, value: &Value, at: Timestamp) -> Result<(), Error> {

@@ -5,7 +5,7 @@
 //! come from the caller; rows are private.
 //!
 //! What a person changes is **written through**: durable before the function returns. What traffic leaves behind is
-//! **written behind** (see [`writer`]): `record_request` and `touch_key` only put it down in memory, so that neither a
+//! **written behind** (see [`writer`]): `record_request`, `record_rows` and `touch_key` only put it down in memory, so that neither a
 //! slow disk nor a full one ever holds up a request. Whoever then reads the log sees it complete, because readers of
 //! the log let the writer finish first.
 //!
@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `connections.rs`, `nodes.rs`, `client_keys.rs`, `aliases.rs`, `key_value.rs` | what a person manages |
 //! | `requests.rs`, `usage.rs` | what traffic leaves behind |
+//! | `resilience.rs` | what is spared and why |
 //! | `writer.rs` | the write-behind task |
 //! | `folder.rs`, `database.rs` | the data folder and its lock, the file, its migrations |
 //! | `sealing.rs`, `data_key.rs` | credentials at rest, and where their key lives |
@@ -28,6 +29,7 @@ mod folder;
 mod key_value;
 mod nodes;
 mod requests;
+mod resilience;
 mod sealing;
 mod usage;
 mod writer;

@@ -1,18 +1,21 @@
 //! Written behind: one task, bounded memory, one transaction at a time.
 //!
-//! Traffic puts request records into a queue and the latest use of each key into a map. The task writes both in one
-//! transaction a quarter of a second after the first of them, at 256 of them, when asked to, and at the end. Without
-//! anything waiting it sleeps.
+//! Traffic puts request records into a queue, and the latest use of each key and the latest state of each breaker,
+//! connection and lock into maps. The task writes all of it in one transaction a quarter of a second after the first of
+//! them, at 256 of them, at once when a connection's owner has to act, when asked to, and at the end. Without anything
+//! waiting it sleeps.
 //!
 //! A failed transaction keeps its batch and tries again, waiting longer each time, up to half a minute; meanwhile the
-//! queue fills, and what finds no room is dropped and counted. So a full disk costs log rows, never traffic. Uses of
-//! keys are never dropped: there are no more of them than keys.
+//! queue fills, and what finds no room is dropped and counted. So a full disk costs log rows, never traffic. What the
+//! maps hold is never dropped: there is no more of it than keys, providers, connections and locks.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use ::resilience::Row;
+use ::resilience::stored::StoredEgress;
 use domain::request_log::RequestRecord;
-use domain::{ClientKeyId, Clock, Millis, Timestamp};
+use domain::{ClientKeyId, Clock, ConnectionId, Millis, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +23,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::database::Database;
 use crate::folder::Folder;
-use crate::{Error, client_keys, requests, usage};
+use crate::resilience::Key;
+use crate::{Error, client_keys, requests, resilience, usage};
 
 /// Longest that anything waits while writing works.
 const DELAY: Millis = Millis::new(250);
@@ -62,6 +66,10 @@ struct Shared {
 struct Pending {
     records: VecDeque<RequestRecord>,
     touched: BTreeMap<ClientKeyId, Timestamp>,
+    rows: BTreeMap<Key, Row>,
+    egress: BTreeMap<ConnectionId, StoredEgress>,
+    /// Something waits that must not.
+    urgent: bool,
     /// When the first of what waits was put down.
     first_at: Option<Timestamp>,
     /// Whoever wants to know when what waits now is written.
@@ -128,6 +136,37 @@ impl WriteBehind {
         });
     }
 
+    pub(crate) fn record_rows(&self, rows: Vec<Row>) {
+        self.put_down(|pending| {
+            if pending.closed {
+                return false;
+            }
+            for row in rows {
+                pending.urgent |= resilience::is_urgent(&row);
+                pending.rows.insert(Key::of(&row), row);
+            }
+            true
+        });
+    }
+
+    pub(crate) fn record_egress(&self, egress: StoredEgress) {
+        self.put_down(|pending| {
+            if !pending.closed {
+                pending.egress.insert(egress.connection.clone(), egress);
+            }
+            !pending.closed
+        });
+    }
+
+    /// Drops what waits about a connection that is gone.
+    pub(crate) fn forget(&self, id: &ConnectionId) {
+        self.shared.pending.lock().rows.retain(|_, row| !resilience::concerns(row, id));
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
     /// Waits until everything put down before has been written, or could not be.
     pub(crate) async fn flush(&self) -> Result<(), Error> {
         let (done, written) = oneshot::channel();
@@ -170,7 +209,7 @@ impl WriteBehind {
         }
         let first = pending.first_at.is_none();
         pending.first_at.get_or_insert(now);
-        if first || pending.waiting() == BATCH {
+        if first || pending.urgent || pending.waiting() >= BATCH {
             self.shared.wake.notify_one();
         }
     }
@@ -189,7 +228,7 @@ impl Shared {
 
 impl Pending {
     fn waiting(&self) -> usize {
-        self.records.len() + self.touched.len()
+        self.records.len() + self.touched.len() + self.rows.len() + self.egress.len()
     }
 
     /// Nothing waits, and the task holds nothing either.
@@ -205,7 +244,7 @@ impl Pending {
             return Due::At(failure.retry_at);
         }
         match self.first_at {
-            Some(_) if self.waiting() >= BATCH => Due::Now,
+            Some(_) if self.urgent || self.waiting() >= BATCH => Due::Now,
             Some(first) => Due::At(first + DELAY),
             None => Due::Never,
         }
@@ -217,6 +256,8 @@ impl Pending {
 struct Batch {
     records: Vec<RequestRecord>,
     touched: Vec<(ClientKeyId, Timestamp)>,
+    rows: Vec<Row>,
+    egress: Vec<StoredEgress>,
 }
 
 struct Task {
@@ -319,12 +360,15 @@ impl Drop for Task {
         pending.dropped += lost as u64;
         pending.records.clear();
         pending.touched.clear();
+        let state = self.batch.rows.len() + pending.rows.len();
+        pending.rows.clear();
+        pending.egress.clear();
         for flush in std::mem::take(&mut pending.flushes) {
-            let written = if lost == 0 { Ok(()) } else { Err("the writer has ended".to_owned()) };
+            let written = if lost + state == 0 { Ok(()) } else { Err("the writer has ended".to_owned()) };
             drop(flush.send(written));
         }
-        if lost > 0 {
-            tracing::error!(lost, "request records were lost: the store could not be written at the end");
+        if lost + state > 0 {
+            tracing::error!(lost, state, "records were lost: the store could not be written at the end");
         }
     }
 }
@@ -358,17 +402,20 @@ fn reason(error: &dyn std::error::Error) -> String {
 
 impl Batch {
     fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.touched.is_empty()
+        self.records.is_empty() && self.touched.is_empty() && self.rows.is_empty() && self.egress.is_empty()
     }
 
-    /// Takes up to [`BATCH`] items, oldest records first.
+    /// Takes all that is urgent at least, and up to [`BATCH`] items, oldest records first.
     fn fill(&mut self, pending: &mut Pending) {
+        pending.urgent = false;
+        self.rows.extend(std::mem::take(&mut pending.rows).into_values());
+        self.egress.extend(std::mem::take(&mut pending.egress).into_values());
         while self.touched.len() < BATCH
             && let Some(touch) = pending.touched.pop_first()
         {
             self.touched.push(touch);
         }
-        let room = BATCH - self.touched.len();
+        let room = BATCH.saturating_sub(self.touched.len() + self.rows.len());
         let taken = room.min(pending.records.len());
         self.records.extend(pending.records.drain(..taken));
     }
@@ -381,6 +428,12 @@ impl Batch {
         }
         for (id, at) in &self.touched {
             client_keys::write_last_used(&mut transaction, id, *at).await?;
+        }
+        for row in &self.rows {
+            resilience::write(&mut transaction, row).await?;
+        }
+        for egress in &self.egress {
+            resilience::write_egress(&mut transaction, egress).await?;
         }
         Ok(transaction.commit().await?)
     }

@@ -35,6 +35,9 @@ pub(crate) fn provider(dialect: Dialect, base_url: &str) -> Provider {
         count_tokens: true,
         key_url: None,
         key_hint: None,
+        egress_bucket: None,
+        quota_families: Vec::new(),
+        rules: Arc::default(),
         custom: false,
         allow_private_network: false,
     }

@@ -43,7 +43,7 @@ pub trait ValueSlot {
     /// Sets the value, truncated and clamped; `Ok(Some(…))` says that this changed it, `Err` that it could not be read.
     fn absorb(&mut self, value: &Value) -> Result<Option<String>, String>;
 
-    /// [`ValueSlot::absorb`] for an environment variable.
+    /// [`ValueSlot::absorb`] for an environment variable; zero where it is out of range is not clamped but refused.
     fn absorb_text(&mut self, text: &str) -> Result<Option<String>, String>;
 
     /// Moves the value into its bounds; whether that changed it.
@@ -97,6 +97,9 @@ impl<T: FieldType> ValueSlot for Bounded<'_, T> {
     }
 
     fn absorb_text(&mut self, text: &str) -> Result<Option<String>, String> {
+        if self.is_zero_out_of_range(text) {
+            return Err(self.expected());
+        }
         *self.value = T::from_text(text).ok_or_else(|| self.expected())?;
         Ok(self.adjusted(true))
     }
@@ -126,6 +129,16 @@ impl<T: FieldType> Bounded<'_, T> {
                 format!("expected {} from {} to {}", T::EXPECTED, json(range.start()), json(range.end()))
             }
         }
+    }
+
+    /// Zero where only positive numbers make sense: somebody meant to switch something off that cannot be.
+    fn is_zero_out_of_range(&self, text: &str) -> bool {
+        let is_number = matches!(T::KIND, Kind::Integer | Kind::Number | Kind::Duration);
+        let zero = || text.parse::<f64>().is_ok_and(|number| number == 0.0);
+        let allowed = |bounds: &RangeInclusive<T::Item>| {
+            T::from_text(text).is_some_and(|mut value| value.items_mut().iter().all(|item| bounds.contains(item)))
+        };
+        is_number && zero() && self.bounds.as_ref().is_some_and(|bounds| !allowed(bounds))
     }
 
     /// Clamps, and says so when the value is no longer what was given.

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{Absorbed, Conflict, Field, FieldError, Member, Section, Shape, Slot};
 
+/// Where a variable's name takes the word of the section around it.
+const PLACE: &str = "{}";
+
 pub(super) fn read(section: &mut dyn Section) -> Value {
     let mut tree = Map::new();
     for member in section.members() {
@@ -22,11 +25,11 @@ pub(super) fn describe(section: &mut dyn Section, path: &str, prefix: &str, rows
     for member in section.members() {
         let path = join(path, &member.name);
         match member.slot {
-            Slot::Section(inner) => describe(inner, &path, &format!("{prefix}{}", member.env.unwrap_or("")), rows),
+            Slot::Section(inner) => describe(inner, &path, &variable(prefix, member.env.unwrap_or_default()), rows),
             Slot::Value(slot) => {
                 let Shape { kind, unit, min, max, choices } = slot.shape();
                 let unit = unit.or_else(|| unit_in_name(&member.name));
-                let env = member.env.map(|name| format!("{prefix}{name}"));
+                let env = member.env.map(|name| variable(prefix, name));
                 rows.push(Field { path, kind, unit, min, max, choices, default: slot.read(), env, help: member.help });
             }
         }
@@ -112,7 +115,7 @@ pub(super) fn environment(
 ) -> Map<String, Value> {
     let mut tree = Map::new();
     for member in section.members() {
-        let env = format!("{prefix}{}", member.env.unwrap_or_default());
+        let env = variable(prefix, member.env.unwrap_or_default());
         match member.slot {
             Slot::Section(inner) => {
                 let inner = environment(inner, variables, &env, warnings);
@@ -172,6 +175,11 @@ fn pair<'s, 't>(
 
 fn not_an_object(path: &str) -> FieldError {
     FieldError::new(if path.is_empty() { "body" } else { path }, "expected an object")
+}
+
+/// The name of a variable below a section whose own word is `outer`: put in place of `{}`, else in front.
+fn variable(outer: &str, name: &str) -> String {
+    if name.contains(PLACE) { name.replace(PLACE, outer) } else { format!("{outer}{name}") }
 }
 
 /// The unit a name ends with, for numbers whose type carries none.

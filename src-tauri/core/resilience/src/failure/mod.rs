@@ -3,16 +3,27 @@
 //! Two answers to two questions: *what does it do to health* ([`Diagnosis::outcome`]) and *what should be tried next*
 //! ([`Diagnosis::next`]). A malformed request stops without blaming anyone; a refused connection blames and moves on.
 
-pub mod classification;
+mod bad_request;
+mod classification;
+mod operator_rules;
+mod wording;
+
+pub mod ban;
 pub mod error_rules;
+pub mod layers;
+pub mod lock_scope;
 pub mod restatement;
 pub mod retry_hint;
 
-use domain::{Failure, Nature, Neutral, Outcome, ProviderId, Reason, Timestamp};
+use std::borrow::Cow;
+
+use domain::{BreakerCharge, Failure, Millis, Nature, Neutral, Outcome, ProviderId, Reason, Timestamp};
 use http::HeaderMap;
 
+use classification::Facts;
 pub use error_rules::ErrorRule;
 pub use restatement::Restatement;
+pub use wording::is_generic;
 
 /// What came back instead of an answer.
 #[derive(Clone, Debug)]
@@ -31,6 +42,8 @@ pub enum Reply<'a> {
     },
     /// No usable answer: the transport failed, the stream was cut, a limit of ours ran out.
     Transport { reason: Reason, message: &'a str },
+    /// Nothing was sent: this gateway's own rules or its outgoing proxy stood in the way.
+    Local { message: &'a str },
 }
 
 /// What is known about the one that failed.
@@ -83,23 +96,68 @@ pub struct Diagnosis {
 }
 
 /// Judges a failed attempt. The only place that turns a reply into an [`Outcome`].
-pub fn diagnose(reply: &Reply<'_>, _context: &Context<'_>, now: Timestamp) -> Diagnosis {
+pub fn diagnose(reply: &Reply<'_>, context: &Context<'_>, now: Timestamp) -> Diagnosis {
     match *reply {
-        Reply::Http { status, headers, message, code, kind, .. } => {
-            let reason = classification::of(status, code.or(kind), message);
-            let announced = headers.get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-            let mut failure = Failure::plain(Some(status), reason, message);
-            failure.advertised_retry_after = announced.and_then(|text| retry_hint::retry_after(text, now));
-            judge(failure)
+        Reply::Http { status, headers, body, message, code, kind } => {
+            let body = readable(body);
+            let words = [code, kind].into_iter().flatten();
+            let text = [message].into_iter().chain(words).chain([&*body]).collect::<Vec<_>>().join("\n").to_lowercase();
+            let habit = restatement::apply(&context.rules.provider.restatements, status, &text);
+            let hint = retry_hint::read(headers, &body, message, now);
+            let mut diagnosis = classification::classify(&Facts {
+                status: habit.map_or(status, |habit| habit.to_status),
+                headers,
+                text: &text,
+                message,
+                code,
+                kind,
+                hint,
+                until_midnight: until_midnight(context, now),
+                context,
+            });
+            if let Outcome::Failure(failure) = &mut diagnosis.outcome {
+                let usual = habit.and_then(|habit| habit.default_retry_after_ms).map(Millis::new);
+                failure.advertised_retry_after = hint.map(|hint| hint.delay).or(usual);
+            }
+            diagnosis
         }
-        Reply::Transport { reason, message } => judge(Failure::plain(None, reason, message)),
+        Reply::Transport { reason, message } => {
+            let failure = Failure { breaker: charge(reason), ..Failure::plain(None, reason, message) };
+            Diagnosis { outcome: Outcome::Failure(failure), next: Next::NextConnection }
+        }
+        Reply::Local { .. } => Diagnosis { outcome: Outcome::Neutral(Neutral::LocalLimit), next: Next::NextConnection },
     }
 }
 
-fn judge(failure: Failure) -> Diagnosis {
-    if failure.reason == Reason::InvalidRequest {
-        return Diagnosis { outcome: Outcome::Neutral(Neutral::InvalidRequest), next: Next::Stop };
+/// The body with its JSON escapes resolved, so that a marker is found however it was written.
+fn readable(body: &str) -> Cow<'_, str> {
+    if !body.contains("\\u") {
+        return Cow::Borrowed(body);
     }
-    let next = if failure.reason == Reason::ModelNotFound { Next::NextTarget } else { Next::NextConnection };
-    Diagnosis { outcome: Outcome::Failure(failure), next }
+    match serde_json::from_str::<serde_json::Value>(body) {
+        Ok(value) => Cow::Owned(value.to_string()),
+        Err(_) => Cow::Borrowed(body),
+    }
+}
+
+/// Never zero: at midnight itself a whole day is left.
+fn until_midnight(context: &Context<'_>, now: Timestamp) -> Millis {
+    match context.midnight.since(now) {
+        Millis::ZERO => Millis::hours(24),
+        left => left,
+    }
+}
+
+/// A service that cannot be reached, or drops what it began, is charged once per burst; one that closes a good answer
+/// before its first word has failed. A stream that is merely slow or empty says nothing about the service.
+fn charge(reason: Reason) -> BreakerCharge {
+    match reason {
+        Reason::Unreachable
+        | Reason::ConnectionReset
+        | Reason::Tls
+        | Reason::ResponseStartTimeout
+        | Reason::StreamCut => BreakerCharge::Network,
+        Reason::EarlyEof => BreakerCharge::Counts,
+        _ => BreakerCharge::None,
+    }
 }

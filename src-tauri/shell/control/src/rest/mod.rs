@@ -23,8 +23,9 @@ use serde::Serialize;
 use crate::topics::{Method, Operation, operation};
 use crate::view::*;
 use crate::{
-    Control, ControlError, aliases::*, app::*, catalog::*, connections::*, health::*, keys::*, management_token::*,
-    models::*, nodes::*, probes::*, requests::*, settings::*, usage::*,
+    Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, connections::*,
+    cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*, models::*, nodes::*, probes::*,
+    requests::*, resilience::*, resilience_connections::*, settings::*, usage::*,
 };
 
 use document::{Document, Shape};
@@ -145,6 +146,19 @@ fn operations() -> Api {
     route!(api, request_get(id) -> RequestDetail);
     route!(api, requests_delete(body: RequestsDeletion) -> RequestsDeleted);
     route!(api, usage_summary(query: UsageQuery) -> UsageSummary);
+    route!(api, resilience_get() -> ResilienceTree);
+    route!(api, resilience_update(body: ResiliencePatch) -> ResilienceUpdated);
+    route!(api, resilience_reset(body: BreakerSelection) -> ResilienceReset);
+    route!(api, health_reset(body: BreakerSelection) -> HealthReset);
+    route!(api, breakers_list() -> Breakers);
+    route!(api, breaker_reset(id) -> ResilienceReset);
+    route!(api, model_cooldowns_list() -> ModelCooldowns);
+    route!(api, model_cooldowns_clear(body: ModelCooldownSelection) -> ModelCooldownsCleared);
+    route!(api, cooldowns_list(query: CooldownFilter) -> Cooldowns);
+    route!(api, cooldowns_clear(body: CooldownSelection) -> CooldownsCleared);
+    route!(api, resilience_connections(query: ResilienceWindow) -> ResilienceConnections);
+    route!(api, banned_signals_preview(body: BannedSignal) -> BannedSignalPreview);
+    route!(api, resilience_explain(query: ExplainQuery) -> ResilienceExplanation);
     route!(api, settings_get() -> SettingsTree);
     route!(api, settings_update(body: SettingsPatch) -> SettingsTree);
     route!(api, settings_fields() -> SettingFields);

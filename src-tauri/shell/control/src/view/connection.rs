@@ -8,7 +8,7 @@ use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
 use super::words::present;
-use super::words_of_domain::{AuthType, ProviderClass};
+use super::words_of_domain::{AuthType, ProviderClass, TestStatus};
 use super::{Instant, Secret};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
@@ -43,7 +43,9 @@ pub struct Connection {
     pub token_expires_at: Option<Instant>,
     pub scopes: Option<Vec<String>>,
     pub test_status: TestStatus,
+    /// End of its rest, while it rests.
     pub rate_limited_until: Option<Instant>,
+    /// How often its rest has doubled.
     pub backoff_level: u32,
     /// One line, redacted.
     pub last_error: Option<String>,
@@ -69,17 +71,6 @@ pub struct Connection {
     pub provider_specific_data: BTreeMap<String, Value>,
     pub created_at: Instant,
     pub updated_at: Instant,
-}
-
-/// What the last dealings with an account said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TestStatus {
-    /// Never asked, or never since its credential changed.
-    Unknown,
-    Active,
-    /// The last call failed.
-    Error,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]

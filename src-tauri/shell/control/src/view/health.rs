@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use specta::Type;
 use utoipa::ToSchema;
 
-use super::{BreakerState, Instant, Lockout};
+use super::{BreakerState, Instant};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -18,16 +18,19 @@ pub struct Health {
     /// Seconds since the start.
     #[specta(type = u32)]
     pub uptime: u64,
+    pub memory_usage: MemoryUsage,
     /// Requests under way.
     pub active_connections: u32,
     pub system: SystemStatus,
     pub circuit_breakers: BreakerCounts,
     pub provider_breakers: Vec<ProviderBreaker>,
+    /// The same by provider.
+    pub provider_health: BTreeMap<String, ProviderHealth>,
     pub provider_summary: ProviderSummary,
     pub connection_health: ConnectionCounts,
     /// Per connection id: requests waiting and running.
     pub rate_limit_status: BTreeMap<String, RateLimitStatus>,
-    pub lockouts: Vec<Lockout>,
+    pub lockouts: Vec<HealthLockout>,
     pub store: StoreHealth,
     /// Whether a client key and a connection exist.
     pub setup_complete: bool,
@@ -47,9 +50,18 @@ pub struct SystemStatus {
     pub version: String,
     #[specta(type = u32)]
     pub uptime: u64,
+    pub memory_usage: MemoryUsage,
     pub pid: u32,
     /// `linux`, `macos`, `windows`.
     pub platform: String,
+}
+
+/// Of this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+pub struct MemoryUsage {
+    /// Resident bytes; `null` where the system does not say.
+    #[specta(type = Option<f64>)]
+    pub rss: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
@@ -73,6 +85,29 @@ pub struct ProviderBreaker {
     pub retry_after_ms: u64,
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderHealth {
+    pub state: BreakerState,
+    pub failures: u32,
+    pub last_failure: Option<Instant>,
+    #[specta(type = u32)]
+    pub retry_after_ms: u64,
+}
+
+/// A model that rests on one account, which appears by id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthLockout {
+    pub provider: String,
+    pub connection_id: String,
+    pub model: String,
+    pub reason: String,
+    #[specta(type = u32)]
+    pub remaining_ms: u64,
+    pub expires_at: Instant,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderSummary {
@@ -82,6 +117,8 @@ pub struct ProviderSummary {
     pub configured_count: u32,
     /// Providers with at least one connection that is switched on.
     pub active_count: u32,
+    /// Providers with a circuit breaker.
+    pub monitored_count: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]

@@ -13,6 +13,7 @@ mod live;
 mod model;
 mod node;
 mod request;
+mod resilience;
 mod settings;
 mod usage;
 mod words;
@@ -24,11 +25,11 @@ pub use connection::{
     BatchTest, BatchTestResult, BatchTestResults, Breaker, BreakerState, Connection, ConnectionChange,
     ConnectionDetail, ConnectionDraft, ConnectionFilter, ConnectionModel, ConnectionModels, ConnectionModelsQuery,
     ConnectionOrder, ConnectionReply, ConnectionTest, ConnectionTestReply, ConnectionValidation, Connections, Lockout,
-    ModelSource, ProbeProblem, TestStatus,
+    ModelSource, ProbeProblem,
 };
 pub use health::{
-    BreakerCounts, ConnectionCounts, Health, HealthStatus, ProviderBreaker, ProviderSummary, RateLimitStatus,
-    StoreHealth, SystemStatus,
+    BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, MemoryUsage, ProviderBreaker, ProviderHealth,
+    ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
 pub use live::{Changed, EventsQuery, Live, Topic};
@@ -40,7 +41,15 @@ pub use request::{
     RequestAttempt, RequestDetail, RequestExclusion, RequestFilter, RequestOutcome, RequestRow, RequestTrace, Requests,
     RequestsDeleted, RequestsDeletion,
 };
+pub use resilience::{
+    BannedSignal, BannedSignalMatch, BannedSignalPreview, BreakerDetail, BreakerSelection, BreakerTransition, Breakers,
+    CandidateExplanation, CooldownConnection, CooldownFilter, CooldownSelection, CooldownStatus, Cooldowns,
+    CooldownsCleared, CountingWindow, ExclusionCause, ExplainQuery, HealthReset, ModelCooldown, ModelCooldownSelection,
+    ModelCooldowns, ModelCooldownsCleared, ResilienceConnection, ResilienceConnections, ResilienceExplanation,
+    ResilienceMeta, ResiliencePatch, ResilienceReset, ResilienceStatus, ResilienceTree, ResilienceUpdated,
+    ResilienceWindow,
+};
 pub use settings::{SettingField, SettingFields, SettingSource, SettingsPatch, SettingsTree};
 pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};
 pub use words::{Done, Instant, Secret};
-pub use words_of_domain::{AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, Scope};
+pub use words_of_domain::{AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, Scope, TestStatus};

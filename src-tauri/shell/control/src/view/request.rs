@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
-use super::Instant;
 use super::words_of_domain::{Dialect, Mechanism};
+use super::{ExclusionCause, Instant};
 
 pub use super::words_of_domain::RequestOutcome;
 
@@ -127,6 +127,7 @@ pub struct RequestExclusion {
     pub mechanism: Mechanism,
     pub reason: String,
     pub until: Option<Instant>,
+    pub cause: Option<ExclusionCause>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema, IntoParams)]

@@ -85,5 +85,16 @@ mirror! {
         RequestExhaustion,
         ConcurrencyCap,
         DialectMismatch,
+        CircuitBreaker,
+        ProviderCooldown,
+        ConnectionCooldown,
+        TerminalState,
+        ModelLockout,
     }
+}
+
+mirror! {
+    /// What the dealings with an account so far say about it.
+    #[serde(rename_all = "snake_case")]
+    TestStatus of domain::health::TestStatus { Unknown, Active, Unavailable, Banned, Expired, CreditsExhausted, }
 }

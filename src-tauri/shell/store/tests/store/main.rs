@@ -6,6 +6,7 @@ mod crash;
 mod folder;
 mod records;
 mod requests;
+mod resilience;
 mod secrets;
 mod usage;
 mod world;
