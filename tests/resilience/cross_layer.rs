@@ -7,7 +7,7 @@ use fake_upstream::{Break, Step};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cast::{AK, DIALECTS, MS, ask, begin, error_of, open, post, post_m1, start};
+use crate::cast::{AK, DIALECTS, MS, begin, error_of, open, post_m1, start};
 
 #[tokio::test]
 async fn one_refused_key_is_one_keys_trouble() {
@@ -178,18 +178,16 @@ async fn explaining_a_name_says_what_routing_would_do() {
     post_m1(&world, AK).await;
     let before = (world.calls(&c1).len(), world.calls(&c2).len());
     let told = world.managed(Method::GET, "/api/resilience/explain?model=openai/m1", None).await;
-    let connections = told["targets"][0]["connections"].as_array().expect("connections").clone();
-    let of = |id: &str| connections.iter().find(|one| one["connectionId"] == id).cloned().unwrap_or_default();
-    assert_eq!(of(&c1.id)["available"], false, "{told}");
-    assert_eq!(of(&c1.id)["exclusion"]["mechanism"], "connection_cooldown", "{told}");
-    assert_eq!(of(&c1.id)["exclusion"]["retryAfterMs"], 90_000, "{told}");
-    assert_eq!((&of(&c2.id)["available"], &of(&c2.id)["exclusion"]), (&json!(true), &Value::Null), "{told}");
-    assert_eq!(told["answer"], Value::Null, "{told}");
-    world.change(&c2, json!({ "isActive": false })).await;
-    let told = world.managed(Method::GET, "/api/resilience/explain?model=openai/m1", None).await;
-    let reply = post(&world, &ask(AK, "m1")).await;
-    assert_eq!(told["answer"]["status"], reply.status.as_u16(), "{told}: {}", reply.text());
-    assert_eq!(told["answer"]["retryAfterSeconds"], 90, "{told}");
+    let candidates = told["candidates"].as_array().expect("candidates").clone();
+    let of = |id: &str| candidates.iter().find(|one| one["connectionId"] == id).cloned().unwrap_or_default();
+    let left_out = of(&c1.id);
+    assert_eq!(
+        (&left_out["available"], &left_out["mechanism"]),
+        (&json!(false), &json!("connection_cooldown")),
+        "{told}"
+    );
+    assert_eq!((&left_out["remainingMs"], &left_out["cause"]["status"]), (&json!(90_000), &json!(429)), "{told}");
+    assert_eq!((&of(&c2.id)["available"], &of(&c2.id)["mechanism"]), (&json!(true), &Value::Null), "{told}");
     assert_eq!((world.calls(&c1).len(), world.calls(&c2).len()), before);
     world.check_invariants().await;
 }

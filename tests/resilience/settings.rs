@@ -213,7 +213,9 @@ async fn the_environment_gives_defaults_and_what_is_stored_wins() {
     // GP-11; resilience specification, 26.
     for (value, expected) in [("3", 3), ("0", 15), ("-1", 15), ("abc", 15)] {
         let world = World::start_with(&[("OMNIROUTE_PROVIDER_BREAKER_API_KEY_FAILURE_THRESHOLD", value)]).await;
-        assert_eq!(tree(&world).await["providerCooldown"]["apikey"]["failureThreshold"], expected, "{value}");
+        let shown = world.managed(Method::GET, "/api/settings", None).await;
+        let window = &shown["resilienceSettings"]["providerCooldown"]["apikey"];
+        assert_eq!(window["failureThreshold"], expected, "{value}");
         world.check_invariants().await;
     }
     let environment = [

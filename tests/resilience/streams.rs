@@ -17,6 +17,17 @@ pub(crate) async fn while_time_passes(world: &World, mut asking: JoinHandle<Repl
     }
 }
 
+/// Lets the clock run until another account is asked, and then no longer: that account gets its own time.
+pub(crate) async fn until_asked(world: &World, next: &Connection, asking: JoinHandle<Reply>) -> Reply {
+    let before = world.calls(next).len();
+    while world.calls(next).len() == before {
+        assert!(!asking.is_finished(), "nobody else was asked");
+        world.advance(Millis::seconds(5));
+        tokio::task::yield_now().await;
+    }
+    asking.await.expect("a reply")
+}
+
 /// An error event in the dialect's words: overloaded, or out of quota.
 fn error_event(dialect: Dialect, quota: bool) -> String {
     let (code, message) = if quota {
