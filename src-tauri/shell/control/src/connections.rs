@@ -69,8 +69,10 @@ pub async fn connection_update(
         Some(None) => CredentialChange::Clear,
         Some(Some(key)) => CredentialChange::Set(check::secret("apiKey", &key.clone().into_inner())?),
     };
-    let is_new = !matches!(credential, CredentialChange::Keep);
+    let was_active = connection.is_active;
     apply(control, &mut connection, change)?;
+    // New credentials, or the owner's hand on the switch, end what was known (resilience specification, 7.1).
+    let is_new = !matches!(credential, CredentialChange::Keep) || (connection.is_active && !was_active);
     let stored = control.store().update_connection(&connection, credential, expected).await?;
     if is_new {
         control.engine().reset(&ResetScope::Connection(stored.id.clone()));
