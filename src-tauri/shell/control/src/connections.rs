@@ -259,7 +259,7 @@ fn view_with(connection: &Connection, picture: &ConnectionPicture) -> view::Conn
         rate_limited_until: picture.cooling_until.map(view::Instant::from),
         backoff_level: picture.backoff_level,
         last_error: error.map(|error| error.message.clone()),
-        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.kind().to_owned()),
+        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.category().to_owned()),
         last_error_source: error.map(|error| if error.status.is_some() { "upstream" } else { "transport" }.to_owned()),
         error_code: error.and_then(|error| error.status),
         last_error_at: error.map(|error| error.at.into()),
