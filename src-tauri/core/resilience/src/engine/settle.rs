@@ -18,7 +18,7 @@ use crate::settings::Settings;
 use crate::stored::{Row, StoredConnection};
 
 /// How far an account that is banned is put away (resilience specification, 7.2).
-const BAN: Millis = Millis::days(365);
+pub(super) const BAN: Millis = Millis::days(365);
 /// An account's last use is stored to this precision.
 const USE_PRECISION: Millis = Millis::minutes(1);
 
