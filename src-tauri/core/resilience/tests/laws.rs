@@ -174,7 +174,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 /// Failing cases are printed, not kept in files.
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) }
 }
 
 proptest! {

@@ -164,6 +164,7 @@ impl Engine {
             let Some(provider) = health.provider.clone() else { continue };
             let Some(until) = health.cooldown.on_shared_limit(&failing, now) else { continue };
             let message = format!("Shared egress IP quota exhausted ({provider})");
+            health.status.on_answer();
             health.hold(LastError { message, status: Some(429), ..error.clone() });
             effects.events.push(Event::ConnectionCooling { provider, connection: id.clone(), until });
             effects.rows.extend(health.row(&id, now));
