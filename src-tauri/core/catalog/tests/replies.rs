@@ -1,5 +1,7 @@
 //! One reply for every rule of the shipped catalogue, and what comes of it (resilience specification, 18.4 and 19.2).
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot be set up has failed")]
+
 use catalog::Catalog;
 use domain::{Cooldown, Failure, Millis, Outcome, Permanence, Reason, Scope, Timestamp};
 use http::{HeaderMap, HeaderName, HeaderValue};

@@ -8,6 +8,8 @@
 //!
 //! Every stream is cut at every byte, and also handed over byte by byte: the frames are the same.
 
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+
 use bytes::Bytes;
 use dialects::SseDecoder;
 

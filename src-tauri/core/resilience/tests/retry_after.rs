@@ -8,6 +8,8 @@
 //!
 //! The extensions of our own specification (5.1) stand in `retry_hints.rs`.
 
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+
 use domain::{Hint, Millis, Provenance, Timestamp};
 use http::{HeaderMap, HeaderValue};
 use resilience::failure::retry_hint::{LONGEST, read};

@@ -1,5 +1,8 @@
 //! The sources of a retry hint, in their order (resilience specification, 5; acceptance RH).
 
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the running time is what is measured")]
+
 use std::time::Instant;
 
 use domain::{Hint, Millis, Provenance, Timestamp};
@@ -123,7 +126,6 @@ fn the_more_trustworthy_source_wins() {
 /// RH-31: the time for twice the text is about twice the time, never four times; measured generously, because machines
 /// differ.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the running time is what is measured")]
 fn a_hostile_body_takes_linear_time() {
     let hostile = |piece: &str, size: usize| piece.repeat(size / piece.len());
     for piece in
