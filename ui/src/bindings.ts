@@ -518,8 +518,8 @@ export type CooldownsCleared = {
 
 /**  Milliseconds since the Unix epoch. */
 export type CountingWindow = {
-	sinceMs: number,
-	untilMs: number,
+	sinceMs: number | null,
+	untilMs: number | null,
 	now: Instant,
 };
 
