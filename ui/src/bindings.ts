@@ -518,8 +518,8 @@ export type CooldownsCleared = {
 
 /**  Milliseconds since the Unix epoch. */
 export type CountingWindow = {
-	sinceMs: number | null,
-	untilMs: number | null,
+	sinceMs: number,
+	untilMs: number,
 	now: Instant,
 };
 
