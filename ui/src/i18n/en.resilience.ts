@@ -23,7 +23,7 @@ export const resilience = {
   },
   bans: {
     title: "Banned accounts",
-    help: "Providers say in their own words that they closed an account. These are known without a list.",
+    help: "Providers say in their own words that they closed an account. The common phrases are known already.",
     warningTitle: "One broad word here can take healthy accounts out for good.",
     warning:
       "Every error that contains the phrase marks its connection as banned, and nothing but a person brings it back. Try a phrase before you add it.",

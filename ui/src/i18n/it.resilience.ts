@@ -24,7 +24,7 @@ export const resilience: Messages["resilience"] = {
   },
   bans: {
     title: "Account esclusi",
-    help: "I provider dicono a modo loro che hanno chiuso un account. Le frasi note valgono senza elenco.",
+    help: "I provider dicono a modo loro che hanno chiuso un account. Le frasi più comuni sono già note.",
     warningTitle: "Una sola parola troppo generica può mettere fuori uso account sani, per sempre.",
     warning:
       "Ogni errore che contiene la frase segna la sua connessione come esclusa, e solo una persona la riporta in uso. Prova una frase prima di aggiungerla.",
