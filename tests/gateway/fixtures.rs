@@ -1,6 +1,7 @@
 //! Bytes that only a faithful gateway hands on unchanged.
 
 use acceptance::Ask;
+pub(crate) use acceptance::{beginning, empty_stream, error_event};
 use domain::Dialect;
 
 /// A request full of things that a parser would tidy up; the model is `{m}`, once, where the dialect has it.
@@ -86,63 +87,6 @@ pub(crate) fn odd_stream(dialect: Dialect) -> &'static str {
 /// The stream cut into chunks of this many bytes, whatever that splits.
 pub(crate) fn in_chunks(stream: &str, size: usize) -> Vec<Vec<u8>> {
     stream.as_bytes().chunks(size).map(<[u8]>::to_vec).collect()
-}
-
-/// The first part of a stream of the dialect, with content in it and no end.
-pub(crate) fn beginning(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Chat => {
-            "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Once upon\"}}]}\n\n"
-        }
-        Dialect::Responses => concat!(
-            "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"resp_1\",\"status\":\"in_progress\"}}\n\n",
-            "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":1,\"item_id\":\"m\",\"output_index\":0,\"content_index\":0,\"delta\":\"Once upon\"}\n\n"
-        ),
-        Dialect::Messages => concat!(
-            "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
-            "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
-            "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Once upon\"}}\n\n"
-        ),
-        Dialect::Gemini => {
-            "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Once upon\"}],\"role\":\"model\"},\"index\":0}]}\n\n"
-        }
-    }
-}
-
-/// A stream that opens, says nothing, and ends well.
-pub(crate) fn empty_stream(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Chat => {
-            "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\ndata: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-        }
-        Dialect::Responses => {
-            "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"resp_1\"}}\n\nevent: response.completed\ndata: {\"type\":\"response.completed\",\"sequence_number\":1,\"response\":{\"id\":\"resp_1\",\"status\":\"completed\",\"output\":[]}}\n\n"
-        }
-        Dialect::Messages => {
-            "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":0}}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":0}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
-        }
-        Dialect::Gemini => {
-            "data: {\"candidates\":[{\"content\":{\"parts\":[],\"role\":\"model\"},\"finishReason\":\"STOP\",\"index\":0}]}\n\n"
-        }
-    }
-}
-
-/// An error event of the dialect, as providers send it first in a stream with status 200.
-pub(crate) fn error_event(dialect: Dialect, message: &str) -> String {
-    match dialect {
-        Dialect::Chat => {
-            format!("data: {{\"error\":{{\"message\":\"{message}\",\"type\":\"server_error\",\"code\":null}}}}\n\n")
-        }
-        Dialect::Responses => format!(
-            "event: error\ndata: {{\"type\":\"error\",\"code\":\"server_error\",\"message\":\"{message}\",\"param\":null,\"sequence_number\":0}}\n\n"
-        ),
-        Dialect::Messages => format!(
-            "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"overloaded_error\",\"message\":\"{message}\"}}}}\n\n"
-        ),
-        Dialect::Gemini => {
-            format!("data: {{\"error\":{{\"code\":503,\"message\":\"{message}\",\"status\":\"UNAVAILABLE\"}}}}\n\n")
-        }
-    }
 }
 
 /// The word by which clients of the dialect tell an error with this status.

@@ -14,12 +14,23 @@ pub struct Ask {
 
 impl Ask {
     pub fn new(dialect: Dialect, stream: bool) -> Ask {
+        let provider = match dialect {
+            Dialect::Chat | Dialect::Responses => "openai",
+            Dialect::Messages => "anthropic",
+            Dialect::Gemini => "gemini",
+        };
+        Ask::of(provider, "m1", dialect, stream)
+    }
+
+    /// The same for any provider that speaks the dialect, and any of its models.
+    pub fn of(provider: &'static str, model: &str, dialect: Dialect, stream: bool) -> Ask {
         let action = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
-        let (provider, path, body) = match dialect {
-            Dialect::Chat => ("openai", "/v1/chat/completions".to_owned(), chat_body("openai/m1", stream)),
-            Dialect::Responses => ("openai", "/v1/responses".to_owned(), responses_body("openai/m1", stream)),
-            Dialect::Messages => ("anthropic", "/v1/messages".to_owned(), messages_body("anthropic/m1", stream)),
-            Dialect::Gemini => ("gemini", format!("/v1beta/models/gemini/m1:{action}"), gemini_body()),
+        let name = format!("{provider}/{model}");
+        let (path, body) = match dialect {
+            Dialect::Chat => ("/v1/chat/completions".to_owned(), chat_body(&name, stream)),
+            Dialect::Responses => ("/v1/responses".to_owned(), responses_body(&name, stream)),
+            Dialect::Messages => ("/v1/messages".to_owned(), messages_body(&name, stream)),
+            Dialect::Gemini => (format!("/v1beta/models/{name}:{action}"), gemini_body()),
         };
         Ask { dialect, provider, path, body }
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::{Dialect, Millis, Timestamp};
 use fake_upstream::{Call, FakeUpstream, Script};
+use gateway::EngineHandle;
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -122,6 +123,26 @@ impl World {
         self.run().await;
     }
 
+    /// Ends without a goodbye: the gateway that runs next finds the files as they lie on the disk at this instant, and
+    /// nothing that was only in memory. What is written behind is given the time to be written.
+    pub async fn crash(&mut self) {
+        self.running().gateway().store().flush().await.expect("a written store");
+        let left = tempfile::tempdir().expect("a folder");
+        for entry in std::fs::read_dir(self.folder.path()).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name");
+            std::fs::copy(&path, left.path().join(name)).expect("a copy");
+        }
+        self.stop().await;
+        self.folder = left;
+        self.run().await;
+    }
+
+    /// Starts again after [`World::stop`], on the same folder.
+    pub async fn again(&mut self) {
+        self.run().await;
+    }
+
     /// Stops in good order.
     pub async fn stop(&mut self) {
         let running = self.running.take().expect("the gateway runs");
@@ -132,6 +153,16 @@ impl World {
     /// Moves the gateway's clock.
     pub fn advance(&self, length: Millis) {
         self.clock.advance(length);
+    }
+
+    /// Moves only the wall clock, to this instant.
+    pub fn jump_wall(&self, to: Timestamp) {
+        self.clock.jump_wall(to);
+    }
+
+    /// What the gateway's clock shows.
+    pub fn now(&self) -> Timestamp {
+        domain::Clock::now(&*self.clock)
     }
 
     /// An agent with the local key.
@@ -185,26 +216,43 @@ impl World {
 
     /// Adds an account of a catalogue provider, pointed at the fake upstream.
     pub async fn connect(&self, provider: &str, name: &str) -> Connection {
-        let dialect = match provider {
-            "anthropic" => Dialect::Messages,
-            "gemini" => Dialect::Gemini,
-            _ => Dialect::Chat,
-        };
-        self.connect_to(provider, name, &self.upstream.base_url(dialect)).await
+        self.connect_with(provider, name, json!({})).await
+    }
+
+    /// Where the fake upstream plays this provider.
+    fn base_url(&self, provider: &str) -> String {
+        self.upstream.base_url(if provider == "gemini" { Dialect::Gemini } else { Dialect::Chat })
+    }
+
+    /// Adds a custom provider at the fake upstream with that prefix and class (`local`, `apikey`); its provider id.
+    pub async fn node(&self, prefix: &str, class: &str) -> String {
+        let body = json!({
+            "name": prefix, "prefix": prefix, "apiType": "chat", "providerClass": class,
+            "baseUrl": self.upstream.base_url(Dialect::Chat),
+        });
+        let reply = self.managed(Method::POST, "/api/provider-nodes", Some(body)).await;
+        reply["node"]["id"].as_str().expect("an id").to_owned()
     }
 
     /// Adds an account that is pointed at this base URL.
     pub async fn connect_to(&self, provider: &str, name: &str, base_url: &str) -> Connection {
+        self.connect_with(provider, name, json!({ "providerSpecificData": { "baseUrl": base_url } })).await
+    }
+
+    /// Adds an account with these further members of its record; one without a base URL is pointed at the fake upstream.
+    pub async fn connect_with(&self, provider: &str, name: &str, more: Value) -> Connection {
         let number = CREDENTIALS.fetch_add(1, Ordering::Relaxed);
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let credential = format!("credential.{number}.of.{plain}.");
         self.secrets.lock().push(credential.clone());
-        let body = json!({
-            "provider": provider,
-            "name": name,
-            "apiKey": credential,
-            "providerSpecificData": { "baseUrl": base_url },
-        });
+        let mut body = json!({ "provider": provider, "name": name, "apiKey": credential });
+        for (member, value) in more.as_object().expect("members") {
+            body[member] = value.clone();
+        }
+        let specific = &mut body["providerSpecificData"];
+        if specific["baseUrl"].is_null() {
+            specific["baseUrl"] = self.base_url(provider).into();
+        }
         let reply = self.managed(Method::POST, "/api/providers", Some(body)).await;
         let id = reply["connection"]["id"].as_str().expect("an id").to_owned();
         Connection { id, name: name.to_owned(), credential }
@@ -227,6 +275,11 @@ impl World {
     /// Starts the script of an account anew.
     pub fn script(&self, connection: &Connection) -> Script {
         self.upstream.script(connection.credential.as_str(), None)
+    }
+
+    /// Starts the script of an account for one model anew.
+    pub fn script_model(&self, connection: &Connection, model: &str) -> Script {
+        self.upstream.script(connection.credential.as_str(), model)
     }
 
     /// The calls that an account's provider saw, oldest first.
@@ -290,7 +343,11 @@ impl World {
 
     /// Attempts under way, as the Engine counts them.
     pub fn in_flight(&self) -> u32 {
-        self.running().gateway().engine().snapshot().in_flight
+        self.engine().snapshot().in_flight
+    }
+
+    pub(crate) fn engine(&self) -> &EngineHandle {
+        self.running().gateway().engine()
     }
 
     /// Waits until nothing is under way any more.

@@ -293,7 +293,7 @@ export type Connection = {
 	backoffLevel: number,
 	/**  One line, redacted. */
 	lastError: string | null,
-	/**  `auth`, `rate_limit`, `unreachable`, … */
+	/**  `unauthorized`, `rate_limited`, `server_error`, … (resilience specification, 6.7). */
 	lastErrorType: string | null,
 	/**  `upstream` or `transport`. */
 	lastErrorSource: string | null,

@@ -169,6 +169,19 @@ impl FinishReason {
         }
     }
 
+    /// Whether an answer may end like this with nothing in it: something stopped the model before its first word. One that
+    /// merely came to its end has said nothing.
+    pub const fn explains_emptiness(self) -> bool {
+        match self {
+            FinishReason::StopSequence
+            | FinishReason::Length
+            | FinishReason::ContextFull
+            | FinishReason::Filter
+            | FinishReason::Paused => true,
+            FinishReason::End | FinishReason::ToolCalls => false,
+        }
+    }
+
     /// The reason to report when the turn holds tool calls: always [`FinishReason::ToolCalls`], except when the answer
     /// was cut off, because cut-off arguments must not be executed.
     pub const fn with_tool_calls(self) -> FinishReason {

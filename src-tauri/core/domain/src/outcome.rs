@@ -38,6 +38,8 @@ pub struct Failure {
     pub rule: Option<String>,
     /// One line, already redacted.
     pub message: String,
+    /// The client had already been given output: an answer that broke, not one that never came.
+    pub after_output: bool,
 }
 
 impl Failure {
@@ -55,6 +57,7 @@ impl Failure {
             advertised_retry_after: None,
             rule: None,
             message: message.to_owned(),
+            after_output: false,
         }
     }
 }

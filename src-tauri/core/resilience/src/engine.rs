@@ -4,32 +4,71 @@
 //! [`Engine::admit`] takes everything an attempt needs or nothing; [`Engine::settle`] is the only way in which an attempt
 //! touches health, exactly once per permit; [`Engine::reset`] is an operator's hand; [`Engine::snapshot`] is the picture
 //! that screens and stores see.
+//!
+//! Every lookup goes by provider or account through a sorted map and passes nobody else's record, so a call costs as much
+//! with ten thousand accounts as with ten, but for the depth of the maps.
+
+mod picture;
+mod reset;
+mod restore;
+mod settle;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::health::LastError;
 use domain::wire::reason;
-use domain::{Availability, Candidate, ConnectionId, Exclusion, Failure, Mechanism, Outcome, ProviderId, Timestamp};
+use domain::{Availability, Candidate, ConnectionId, Exclusion, Mechanism, Outcome, ProviderId, Timestamp};
 
+use crate::circuit_breaker::{self, Breakers};
 use crate::concurrency_gate::ConcurrencyGate;
+use crate::connection_cooldown::ConnectionCooldown;
+use crate::connection_status::ConnectionStatus;
+use crate::egress_bucket::EgressBuckets;
 use crate::event::Event;
+use crate::model_lockout::{Answer, ModelLockouts, PostOutputErrors, Target};
 use crate::permit::Permit;
-use crate::picture::{ConnectionPicture, Snapshot};
+use crate::provider_cooldown::ProviderCooldowns;
+use crate::rest_period::Verdict;
 use crate::settings::Settings;
-use crate::stored::{Row, Stored};
+use crate::stored::Row;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Engine {
+    breakers: Breakers,
+    provider_cooldowns: ProviderCooldowns,
     connections: BTreeMap<ConnectionId, ConnectionHealth>,
+    lockouts: ModelLockouts,
+    post_output: PostOutputErrors,
+    egress: EgressBuckets,
+    /// Numbers of the permits under way.
     open: BTreeSet<u64>,
     next_permit: u64,
+    /// What admissions changed; carried out with the next call that returns effects.
+    pending: Effects,
 }
 
+/// Everything known about one account.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ConnectionHealth {
+    /// Unknown until it is first used, or restored.
+    provider: Option<ProviderId>,
     gate: ConcurrencyGate,
+    cooldown: ConnectionCooldown,
+    status: ConnectionStatus,
     last_error: Option<LastError>,
+    /// Grows with everything that is held against the account, and with every clearance by its owner.
+    record: u64,
+    /// [`ConnectionHealth::record`] at the latest clearance; what left before says nothing any more.
+    cleared_at: u64,
     last_used_at: Option<Timestamp>,
+    /// [`ConnectionHealth::last_used_at`] as last stored.
+    stored_use: Option<Timestamp>,
+    /// The account is never to rest.
+    never_rests: bool,
+    /// It no longer exists; what is still under way ends without effect.
+    forgotten: bool,
 }
 
 /// What an attempt asks for.
@@ -48,6 +87,8 @@ pub enum Caller {
     Direct,
     /// A step of a combo.
     Combo,
+    /// A test that must be let through and must change nothing.
+    Test,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -101,209 +142,228 @@ pub struct Cleared {
 
 impl Engine {
     /// May this candidate be tried now? If not: which mechanism says no, why, until when.
-    pub fn availability(&self, ask: &Admission<'_>, _settings: &Settings, _now: Timestamp) -> Availability {
-        let Admission { candidate, max_concurrent, .. } = *ask;
-        if !candidate.enabled {
-            return excluded(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
-        }
-        let full = self.connections.get(&candidate.connection).is_some_and(|health| !health.gate.check(max_concurrent));
-        if full {
-            return excluded(Mechanism::ConcurrencyCap, reason::CONCURRENCY_CAP);
-        }
-        Availability::Available
+    ///
+    /// The provider is asked before the account (resilience specification, 1.2); a terminal state before a lock, because
+    /// no waiting ends it.
+    pub fn availability(&self, ask: &Admission<'_>, settings: &Settings, now: Timestamp) -> Availability {
+        let exclusion = self.excluded(ask, settings, now);
+        exclusion.map_or(Availability::Available, Availability::Excluded)
     }
 
     /// Takes everything the attempt needs, or nothing at all.
     pub fn admit(&mut self, admission: &Admission<'_>, settings: &Settings, now: Timestamp) -> Admitted {
-        let Admission { candidate, max_concurrent, .. } = *admission;
-        if let Availability::Excluded(exclusion) = self.availability(admission, settings, now) {
+        if let Some(exclusion) = self.excluded(admission, settings, now) {
             return Admitted::Refused(exclusion);
         }
-        let health = self.connections.entry(candidate.connection.clone()).or_default();
-        if !health.gate.acquire(max_concurrent) {
-            return Admitted::Refused(Exclusion::lasting(Mechanism::ConcurrencyCap, reason::CONCURRENCY_CAP));
+        let Admission { candidate, caller, .. } = *admission;
+        let number = self.next_permit + 1;
+        let breaker = match self.enter_breaker(candidate, caller, settings, now) {
+            Ok(ticket) => ticket,
+            Err(until) => return Admitted::Refused(circuit_open(until)),
+        };
+        let looks = caller != Caller::Test && self.look(candidate, number, now);
+        if let Some(bucket) = &candidate.nature.egress_bucket {
+            self.egress.join(bucket, &candidate.provider);
         }
+        let health = self.connections.entry(candidate.connection.clone()).or_default();
+        if health.provider.is_none() {
+            health.provider = Some(candidate.provider.clone());
+        }
+        health.never_rests = candidate.nature.disable_cooling;
+        health.gate.acquire(None);
         health.last_used_at = Some(now);
-        self.next_permit += 1;
-        self.open.insert(self.next_permit);
+        self.next_permit = number;
+        self.open.insert(number);
         Admitted::Permit(Permit {
-            number: self.next_permit,
+            number,
             provider: candidate.provider.clone(),
             connection: candidate.connection.clone(),
             model: candidate.model.clone(),
             nature: candidate.nature.clone(),
-            caller: admission.caller,
+            caller,
+            breaker,
+            record: health.record,
+            looks,
         })
     }
 
     /// How an attempt ended. Exactly once per permit; a permit that this Engine did not hand out changes nothing.
-    pub fn settle(&mut self, permit: Permit, outcome: &Outcome, _settings: &Settings, now: Timestamp) -> Effects {
+    pub fn settle(&mut self, permit: Permit, outcome: &Outcome, settings: &Settings, now: Timestamp) -> Effects {
+        let mut effects = std::mem::take(&mut self.pending);
         if !self.open.remove(&permit.number) {
-            return Effects::default();
+            return effects;
         }
-        let Some(health) = self.connections.get_mut(&permit.connection) else { return Effects::default() };
-        health.gate.release();
-        let event = match outcome {
-            Outcome::Success(_) => health
-                .last_error
-                .take()
-                .map(|_| Event::ConnectionRecovered { provider: permit.provider, connection: permit.connection }),
-            Outcome::Failure(failure) => {
-                let error = last_error(failure, now);
-                health.last_error = Some(error.clone());
-                Some(Event::ConnectionFailed { provider: permit.provider, connection: permit.connection, error })
+        let mut forgotten = true;
+        if let Some(health) = self.connections.get_mut(&permit.connection) {
+            health.gate.release();
+            forgotten = health.forgotten;
+            if forgotten && health.gate.in_flight() == 0 {
+                self.connections.remove(&permit.connection);
             }
-            Outcome::Neutral(_) => None,
-        };
-        Effects { events: event.into_iter().collect(), rows: Vec::new() }
+        }
+        match outcome {
+            Outcome::Success(_) if !forgotten && permit.caller != Caller::Test => {
+                self.succeed(&permit, settings, now, &mut effects);
+            }
+            Outcome::Failure(failure) if !forgotten && permit.caller != Caller::Test => {
+                self.fail(&permit, failure, settings, now, &mut effects);
+            }
+            Outcome::Success(_) | Outcome::Failure(_) | Outcome::Neutral(_) => self.release(&permit),
+        }
+        effects
     }
 
     /// Notes what time alone has changed: an open breaker that became half-open, a rest that is over. Called before the
     /// picture is taken, so that what is shown is what is stored.
-    pub fn tick(&mut self, _settings: &Settings, _now: Timestamp) -> Effects {
-        Effects::default()
-    }
-
-    /// An operator's hand. Requests under way keep their places.
-    pub fn reset(&mut self, scope: &ResetScope, _settings: &Settings, _now: Timestamp) -> Cleared {
-        let mut cleared = Cleared::default();
-        if let ResetScope::Connection(connection) = scope
-            && let Some(health) = self.connections.get_mut(connection)
-        {
-            health.last_error = None;
-            cleared.connections = 1;
+    pub fn tick(&mut self, settings: &Settings, now: Timestamp) -> Effects {
+        let mut effects = std::mem::take(&mut self.pending);
+        let (rolled, gone) = self.breakers.tick(settings, now);
+        for (provider, transition) in rolled {
+            self.breaker_changed(&provider, Some(transition), settings, &mut effects);
         }
-        cleared
-    }
-
-    /// The connection no longer exists. Requests still under way on it settle without effect.
-    pub fn forget(&mut self, connection: &ConnectionId) -> Effects {
-        if self.connections.get(connection).is_some_and(|health| health.gate.in_flight() == 0) {
-            self.connections.remove(connection);
+        effects.rows.extend(gone.into_iter().map(Row::BreakerGone));
+        let gone = self.lockouts.tick(now);
+        effects.rows.extend(gone.into_iter().map(|row| Row::LockoutGone(row.key)));
+        self.provider_cooldowns.tick(settings, now);
+        for (id, health) in &mut self.connections {
+            if health.cooldown.drop_elapsed(now) {
+                effects.rows.extend(health.row(id, now));
+            }
         }
-        Effects::default()
+        effects
     }
 
-    /// Rebuilds what outlived a restart. Instants are clamped to what the settings allow.
-    pub fn restore(_stored: Stored, _settings: &Settings, _now: Timestamp) -> Engine {
-        Engine::default()
-    }
-
-    /// Through which outgoing address a connection was just seen.
-    pub fn note_egress(&mut self, _connection: &ConnectionId, _ip: &str, _now: Timestamp) {}
-
-    pub fn snapshot(&self, _settings: &Settings, _now: Timestamp) -> Snapshot {
-        let connections = self.connections.iter().map(|(id, health)| (id.clone(), picture(health))).collect();
-        Snapshot { connections, in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX), ..Snapshot::default() }
-    }
-
-    /// One connection's part of the snapshot.
-    pub fn connection(&self, id: &ConnectionId, _settings: &Settings, _now: Timestamp) -> ConnectionPicture {
-        self.connections.get(id).map(picture).unwrap_or_default()
-    }
-}
-
-fn picture(health: &ConnectionHealth) -> ConnectionPicture {
-    ConnectionPicture {
-        in_flight: health.gate.in_flight(),
-        last_error: health.last_error.clone(),
-        last_used_at: health.last_used_at,
-        ..ConnectionPicture::default()
-    }
-}
-
-fn last_error(failure: &Failure, now: Timestamp) -> LastError {
-    LastError { message: failure.message.clone(), reason: Some(failure.reason), status: failure.status, at: now }
-}
-
-fn excluded(mechanism: Mechanism, reason: &str) -> Availability {
-    Availability::Excluded(Exclusion::lasting(mechanism, reason))
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::{Nature, Neutral, Reason, Success};
-
-    use super::*;
-
-    fn candidate(connection: &str) -> Candidate {
-        Candidate {
-            provider: "openai".into(),
-            connection: connection.into(),
-            model: "m1".to_owned(),
-            priority: 1,
-            enabled: true,
-            nature: Nature::default(),
+    /// Through which outgoing address a connection was just seen. An account that was never used is not known to belong
+    /// anywhere, and is ignored.
+    pub fn note_egress(&mut self, connection: &ConnectionId, ip: &str, now: Timestamp) {
+        if let Some(provider) = self.connections.get(connection).and_then(|health| health.provider.as_ref()) {
+            self.egress.note(provider, connection, ip, now);
         }
     }
 
-    fn admit(engine: &mut Engine, connection: &str, cap: Option<u32>) -> Admitted {
-        let candidate = candidate(connection);
-        engine.admit(
-            &Admission { candidate: &candidate, max_concurrent: cap, caller: Caller::Direct },
-            &Settings::default(),
-            Timestamp::ZERO,
-        )
+    fn excluded(&self, ask: &Admission<'_>, settings: &Settings, now: Timestamp) -> Option<Exclusion> {
+        let Admission { candidate, max_concurrent, caller } = *ask;
+        if caller == Caller::Test {
+            return None;
+        }
+        if !candidate.enabled {
+            return Some(Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF));
+        }
+        let health = self.connections.get(&candidate.connection);
+        let provider = self.provider_excluded(candidate, caller, health, settings, now);
+        provider.or_else(|| {
+            let health = health?;
+            let account = terminal(health).or_else(|| self.locked(candidate, health, now));
+            account.or_else(|| resting(health, now)).or_else(|| full(health, max_concurrent))
+        })
     }
 
-    fn permit(engine: &mut Engine, connection: &str) -> Permit {
-        match admit(engine, connection, None) {
-            Admitted::Permit(permit) => permit,
-            Admitted::Refused(exclusion) => panic!("refused: {exclusion:?}"),
+    /// The mechanisms that speak of the provider.
+    fn provider_excluded(
+        &self,
+        candidate: &Candidate,
+        caller: Caller,
+        health: Option<&ConnectionHealth>,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Option<Exclusion> {
+        let Candidate { provider, connection, nature, .. } = candidate;
+        let terms = settings.breaker_terms(nature.class);
+        if let circuit_breaker::Verdict::Stopped { until } = self.breakers.check(provider, terms, now) {
+            return Some(circuit_open(until));
+        }
+        if caller != Caller::Combo {
+            return None;
+        }
+        let until = self.provider_cooldowns.check(provider, connection, nature.class, settings, now)?;
+        let cause = health.and_then(|health| health.last_error.clone());
+        Some(waiting(Mechanism::ProviderCooldown, reason::PROVIDER_COOLDOWN, until, cause))
+    }
+
+    fn locked(&self, candidate: &Candidate, health: &ConnectionHealth, now: Timestamp) -> Option<Exclusion> {
+        match self.lockouts.check(target(candidate), now) {
+            Answer::Free | Answer::Probe => None,
+            Answer::Locked(locked) => {
+                let cause = locked.cause.or(health.last_error.as_ref()).cloned();
+                Some(waiting(Mechanism::ModelLockout, reason::MODEL_LOCKOUT, locked.until, cause))
+            }
         }
     }
 
-    fn failure() -> Outcome {
-        Outcome::Failure(Failure::plain(Some(503), Reason::ServerError, "down"))
+    fn enter_breaker(
+        &mut self,
+        candidate: &Candidate,
+        caller: Caller,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Result<Option<circuit_breaker::Ticket>, Timestamp> {
+        if caller == Caller::Test {
+            return Ok(None);
+        }
+        let class = candidate.nature.class;
+        let (ticket, transition) =
+            self.breakers.admit(&candidate.provider, class, settings.breaker_terms(class), now)?;
+        if transition.is_some() {
+            let mut effects = std::mem::take(&mut self.pending);
+            self.breaker_changed(&candidate.provider, transition, settings, &mut effects);
+            self.pending = effects;
+        }
+        Ok(ticket)
     }
 
-    #[test]
-    fn a_switched_off_connection_is_excluded() {
-        let mut off = candidate("c1");
-        off.enabled = false;
-        let availability = Engine::default().availability(
-            &Admission { candidate: &off, max_concurrent: None, caller: Caller::Direct },
-            &Settings::default(),
-            Timestamp::ZERO,
-        );
-        assert!(matches!(availability, Availability::Excluded(e) if e.mechanism == Mechanism::SwitchedOff));
+    /// Reserves the probes of long rests. Says whether there were any.
+    fn look(&mut self, candidate: &Candidate, number: u64, now: Timestamp) -> bool {
+        let Some(health) = self.connections.get_mut(&candidate.connection) else { return false };
+        let account = health.cooldown.check(now) == Verdict::Probe;
+        if account {
+            health.cooldown.reserve(number, now);
+        }
+        let model = self.lockouts.check(target(candidate), now) == Answer::Probe;
+        if model {
+            self.lockouts.reserve(target(candidate), number, now);
+        }
+        account || model
     }
 
-    #[test]
-    fn a_full_connection_is_excluded_until_a_permit_comes_back() {
-        let mut engine = Engine::default();
-        let Admitted::Permit(first) = admit(&mut engine, "c1", Some(1)) else { panic!("admitted") };
-        assert!(matches!(admit(&mut engine, "c1", Some(1)), Admitted::Refused(_)));
-        engine.settle(first, &Outcome::Neutral(Neutral::ClientAborted), &Settings::default(), Timestamp::ZERO);
-        assert!(matches!(admit(&mut engine, "c1", Some(1)), Admitted::Permit(_)));
+    /// A breaker's new state, told and stored.
+    fn breaker_changed(
+        &self,
+        provider: &ProviderId,
+        transition: Option<circuit_breaker::Transition>,
+        settings: &Settings,
+        effects: &mut Effects,
+    ) {
+        let event = transition.map(|transition| Event::BreakerChanged { provider: provider.clone(), transition });
+        effects.events.extend(event);
+        effects.rows.extend(self.breakers.row(provider, settings).map(Row::Breaker));
     }
+}
 
-    #[test]
-    fn a_failure_is_remembered_and_a_success_forgets_it() {
-        let mut engine = Engine::default();
-        let held = permit(&mut engine, "c1");
-        let effects = engine.settle(held, &failure(), &Settings::default(), Timestamp::from_millis(7));
-        assert!(matches!(effects.events.as_slice(), [Event::ConnectionFailed { .. }]));
-        assert_eq!(
-            engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error.map(|e| e.at),
-            Some(Timestamp::from_millis(7))
-        );
+fn target(candidate: &Candidate) -> Target<'_> {
+    let Candidate { provider, connection, model, nature, .. } = candidate;
+    Target { provider, connection, model, nature }
+}
 
-        let held = permit(&mut engine, "c1");
-        let success = Outcome::Success(Success::default());
-        let effects = engine.settle(held, &success, &Settings::default(), Timestamp::from_millis(8));
-        assert!(matches!(effects.events.as_slice(), [Event::ConnectionRecovered { .. }]));
-        assert_eq!(engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error, None);
-    }
+fn terminal(health: &ConnectionHealth) -> Option<Exclusion> {
+    let status = health.status.terminal()?;
+    let cause = health.last_error.clone();
+    Some(Exclusion { cause, ..Exclusion::lasting(Mechanism::TerminalState, status.as_str()) })
+}
 
-    #[test]
-    fn a_neutral_outcome_changes_nothing_but_the_place() {
-        let mut engine = Engine::default();
-        let held = permit(&mut engine, "c1");
-        let before = engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error;
-        let effects = engine.settle(held, &Outcome::Neutral(Neutral::Abandoned), &Settings::default(), Timestamp::ZERO);
-        assert_eq!(effects, Effects::default());
-        assert_eq!(engine.connection(&"c1".into(), &Settings::default(), Timestamp::ZERO).last_error, before);
-        assert_eq!(engine.snapshot(&Settings::default(), Timestamp::ZERO).in_flight, 0);
-    }
+fn resting(health: &ConnectionHealth, now: Timestamp) -> Option<Exclusion> {
+    let Verdict::Resting { until } = health.cooldown.check(now) else { return None };
+    Some(waiting(Mechanism::ConnectionCooldown, reason::UNAVAILABLE, until, health.last_error.clone()))
+}
+
+fn full(health: &ConnectionHealth, cap: Option<u32>) -> Option<Exclusion> {
+    let full = !health.gate.check(cap);
+    full.then(|| Exclusion::lasting(Mechanism::ConcurrencyCap, reason::CONCURRENCY_CAP))
+}
+
+fn circuit_open(until: Timestamp) -> Exclusion {
+    waiting(Mechanism::CircuitBreaker, reason::CIRCUIT_OPEN, until, None)
+}
+
+fn waiting(mechanism: Mechanism, reason: &str, until: Timestamp, cause: Option<LastError>) -> Exclusion {
+    Exclusion { mechanism, reason: reason.to_owned(), until: Some(until), cause }
 }

@@ -16,6 +16,7 @@
 //! | [`stream_watchdog`] | one stream | is anything useful still coming? |
 //! | [`failure`] | one reply | whose fault was it, and what should be tried next? |
 
+pub mod backoff;
 pub mod circuit_breaker;
 pub mod concurrency_gate;
 pub mod connection_cooldown;
@@ -31,6 +32,7 @@ pub mod picture;
 pub mod provider_cooldown;
 pub mod quota_preflight;
 pub mod request_queue;
+pub mod rest_period;
 pub mod settings;
 pub mod stored;
 pub mod stream_recovery;

@@ -5,7 +5,9 @@
 
 use domain::{ConnectionId, Nature, ProviderId};
 
+use crate::circuit_breaker::Ticket;
 use crate::engine::Caller;
+use crate::model_lockout::Target;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit {
@@ -15,6 +17,12 @@ pub struct Permit {
     pub(crate) model: String,
     pub(crate) nature: Nature,
     pub(crate) caller: Caller,
+    /// None, the provider goes without a breaker.
+    pub(crate) breaker: Option<Ticket>,
+    /// What was known about the account when the attempt left: a success may only wipe what it has seen.
+    pub(crate) record: u64,
+    /// It looks whether a long rest of the account or the model has ended early.
+    pub(crate) looks: bool,
 }
 
 impl Permit {
@@ -28,5 +36,9 @@ impl Permit {
 
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    pub(crate) fn target(&self) -> Target<'_> {
+        Target { provider: &self.provider, connection: &self.connection, model: &self.model, nature: &self.nature }
     }
 }

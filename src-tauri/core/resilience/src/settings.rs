@@ -55,6 +55,13 @@ impl Settings {
         }
     }
 
+    /// What the breaker of a provider of this class goes by. Unless the operator says otherwise, cloud providers'
+    /// breakers wait as long as rate limits last, and those of local servers do not.
+    pub fn breaker_terms(&self, class: ProviderClass) -> circuit_breaker::Terms<'_> {
+        let obeys_kinds = self.cooldown(class).use_upstream_429_breaker_hints.unwrap_or(class != ProviderClass::Local);
+        circuit_breaker::Terms { config: self.breaker(class), obeys_kinds }
+    }
+
     /// The cooldown's numbers for a class of provider.
     pub fn cooldown(&self, class: ProviderClass) -> &connection_cooldown::Config {
         match class {

@@ -4,7 +4,7 @@
 //! terminal is written at once. On start the shell hands everything back to [`crate::Engine::restore`].
 
 use domain::health::{LastError, TestStatus};
-use domain::{ConnectionId, Millis, ProviderId, Timestamp};
+use domain::{ConnectionId, Millis, ProviderClass, ProviderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::circuit_breaker::Transition;
@@ -51,6 +51,9 @@ pub struct BreakerOptions {
     pub half_open_requests: u32,
     pub last_failure_kind: Option<String>,
     pub open_cycle_count: u32,
+    /// Which numbers it goes by while nobody asks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_class: Option<ProviderClass>,
     pub transitions: Vec<Transition>,
 }
 

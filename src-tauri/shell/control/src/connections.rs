@@ -69,8 +69,10 @@ pub async fn connection_update(
         Some(None) => CredentialChange::Clear,
         Some(Some(key)) => CredentialChange::Set(check::secret("apiKey", &key.clone().into_inner())?),
     };
-    let is_new = !matches!(credential, CredentialChange::Keep);
+    let was_active = connection.is_active;
     apply(control, &mut connection, change)?;
+    // New credentials, or the owner's hand on the switch, end what was known (resilience specification, 7.1).
+    let is_new = !matches!(credential, CredentialChange::Keep) || (connection.is_active && !was_active);
     let stored = control.store().update_connection(&connection, credential, expected).await?;
     if is_new {
         control.engine().reset(&ResetScope::Connection(stored.id.clone()));
@@ -257,7 +259,7 @@ fn view_with(connection: &Connection, picture: &ConnectionPicture) -> view::Conn
         rate_limited_until: picture.cooling_until.map(view::Instant::from),
         backoff_level: picture.backoff_level,
         last_error: error.map(|error| error.message.clone()),
-        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.kind().to_owned()),
+        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.category().to_owned()),
         last_error_source: error.map(|error| if error.status.is_some() { "upstream" } else { "transport" }.to_owned()),
         error_code: error.and_then(|error| error.status),
         last_error_at: error.map(|error| error.at.into()),

@@ -88,7 +88,7 @@ fn row(connection: &Connection, snapshot: &Snapshot, now: Timestamp) -> Cooldown
         backoff_level: picture.backoff_level,
         error_code: error.and_then(|error| error.status),
         last_error: error.map(|error| error.message.clone()),
-        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.kind().to_owned()),
+        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.category().to_owned()),
         last_error_at: error.map(|error| error.at.into()),
         lockouts,
     }

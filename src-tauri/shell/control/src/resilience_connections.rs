@@ -92,7 +92,7 @@ fn row(
         cooldown_remaining_ms: picture.cooling_until.map_or(0, |until| until.since(now).as_millis()),
         backoff_level: picture.backoff_level,
         error_code: error.and_then(|error| error.status),
-        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.kind().to_owned()),
+        last_error_type: error.and_then(|error| error.reason).map(|reason| reason.category().to_owned()),
         last_error_at: error.map(|error| error.at.into()),
         lockout_count: count(snapshot.lockouts.iter().filter(|lock| lock.connection == connection.id).count()),
         in_flight: picture.in_flight,

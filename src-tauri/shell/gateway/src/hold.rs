@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use dialects::error::STREAM_CUT;
 use dialects::framing::MAX_FRAME;
-use dialects::{Decoder, Event, Frame, Framing, StreamReader, UpstreamError};
+use dialects::{Decoder, Event, FinishReason, Frame, Framing, StreamReader, UpstreamError};
 use domain::{Clock, Dialect, Millis, Reason, Timestamp};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
@@ -53,8 +53,8 @@ pub(crate) struct UpstreamStream {
     budgets: Budgets,
     frames: Vec<Frame>,
     events: Vec<Event>,
-    /// The terminal event was seen: whatever follows, the answer is complete.
-    pub(crate) complete: bool,
+    /// The terminal event, once it was seen: whatever follows, the answer is complete.
+    pub(crate) finish: Option<FinishReason>,
     ended: bool,
 }
 
@@ -78,7 +78,7 @@ impl UpstreamStream {
             budgets: limits.budgets,
             frames: Vec::new(),
             events: Vec::new(),
-            complete: false,
+            finish: None,
             ended: false,
         }
     }
@@ -105,7 +105,7 @@ impl UpstreamStream {
                         message: error.to_string(),
                     })?;
                 }
-                Some(Some(Err(_))) if self.complete => self.ended = true,
+                Some(Some(Err(_))) if self.finish.is_some() => self.ended = true,
                 Some(Some(Err(error))) => {
                     return Err(StreamFailure::Broken { reason: error.reason(), message: error.to_string() });
                 }
@@ -130,7 +130,7 @@ impl UpstreamStream {
                 } else if event.is_progress() {
                     self.watchdog.on_progress(self.timer.clock.now());
                 }
-                note(event, recorder, &mut read, &mut self.complete);
+                note(event, recorder, &mut read, &mut self.finish);
             }
         }
         if read.meaningful {
@@ -154,23 +154,23 @@ impl UpstreamStream {
         self.events.clear();
         self.reader.end(&mut self.events);
         for event in self.events.drain(..) {
-            note(event, recorder, &mut read, &mut self.complete);
+            note(event, recorder, &mut read, &mut self.finish);
         }
         match read.stated {
-            Some(error) if !self.complete => Err(StreamFailure::Stated(error)),
+            Some(error) if self.finish.is_none() => Err(StreamFailure::Stated(error)),
             Some(_) | None => Ok(None),
         }
     }
 }
 
-fn note(event: Event, recorder: &mut Recorder, read: &mut Read, complete: &mut bool) {
+fn note(event: Event, recorder: &mut Recorder, read: &mut Read, finish: &mut Option<FinishReason>) {
     if commits(&event) {
         read.meaningful = true;
     }
     match event {
         Event::Delta { text, .. } => recorder.output_bytes += text.len() as u64,
         Event::Usage(usage) => recorder.usage().absorb(&usage),
-        Event::Finished(_) => *complete = true,
+        Event::Finished(reason) => *finish = Some(reason),
         Event::Failed(error) => read.stated = Some(error),
         Event::Started { .. } | Event::PartStarted { .. } | Event::PartEnded { .. } | Event::KeepAlive => {}
     }

@@ -4,7 +4,7 @@
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use dialects::{Framing, UpstreamError};
+use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
 use futures_util::StreamExt;
 use http::header::CONTENT_TYPE;
@@ -145,7 +145,7 @@ async fn held_stream(
     let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, limits, Redaction::of(target));
     let (held, stated) = match hold(&mut stream, recorder).await {
         Held::Committed(held, stated) => (held, stated),
-        Held::Empty(held) if answers_natively(target) => (held, None),
+        Held::Empty(held) if may_be_empty(stream.finish, target) => (held, None),
         Held::Empty(_) => return Err(transport_failure(&judge, Reason::EmptyOrGarbled, "the answer was empty")),
         Held::Failed(failure) => return Err(stream_failure(&judge, &failure)),
     };
@@ -197,8 +197,7 @@ async fn whole(
         return Err(stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))));
     }
     let has_something = inspection.has_output || inspection.has_reasoning;
-    let ended_natively = inspection.finish.is_some() && answers_natively(target);
-    if request.operation.generates() && !has_something && !ended_natively {
+    if request.operation.generates() && !has_something && !may_be_empty(inspection.finish, target) {
         return Err(transport_failure(judge, Reason::EmptyOrGarbled, "the answer was empty, or not of this format"));
     }
     recorder.first_token();
@@ -209,7 +208,12 @@ async fn whole(
     Ok(Served::Whole(answer))
 }
 
-/// An answer without content is believed only where its own maker sends it (gateway specification, 3.8).
+/// An answer without content is believed where its end explains it, `max_tokens: 1` for one, and otherwise only where its
+/// own maker sends it (gateway specification, 3.8).
+fn may_be_empty(finish: Option<FinishReason>, target: &Target) -> bool {
+    finish.is_some_and(|finish| finish.explains_emptiness() || answers_natively(target))
+}
+
 fn answers_natively(target: &Target) -> bool {
     const NATIVE: [&str; 3] =
         ["https://api.openai.com/", "https://api.anthropic.com/", "https://generativelanguage.googleapis.com/"];

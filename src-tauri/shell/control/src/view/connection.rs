@@ -49,7 +49,7 @@ pub struct Connection {
     pub backoff_level: u32,
     /// One line, redacted.
     pub last_error: Option<String>,
-    /// `auth`, `rate_limit`, `unreachable`, …
+    /// `unauthorized`, `rate_limited`, `server_error`, … (resilience specification, 6.7).
     pub last_error_type: Option<String>,
     /// `upstream` or `transport`.
     pub last_error_source: Option<String>,

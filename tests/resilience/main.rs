@@ -1,0 +1,27 @@
+//! The resilience engine through the whole gateway: one file a mechanism, one test a scenario of the acceptance list.
+//!
+//! Every scenario runs on real sockets and a real database, with the clock in hand; the invariants are checked after
+//! each. Scenarios whose law needs a combo are proven on the Engine alone.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
+
+mod breaker;
+mod cast;
+mod classification;
+mod connection_cooldown;
+mod cooldown_manager;
+mod cross_layer;
+mod egress;
+mod empty_answers;
+mod long_benches;
+mod model_cooldowns_api;
+mod model_lockout;
+mod probes;
+mod restart;
+mod restatement;
+mod retry_hints;
+mod rules;
+mod settings;
+mod streams;
+mod stress;
+mod terminal;
