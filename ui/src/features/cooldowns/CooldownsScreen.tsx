@@ -64,7 +64,7 @@ export function CooldownsScreen() {
         ) : (
           <NoneOut narrowed={narrowed} />
         ))}
-      <CommonRules />
+      {!read.error?.unreachable && <CommonRules />}
     </Screen>
   );
 }
