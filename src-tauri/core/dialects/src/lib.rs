@@ -31,7 +31,7 @@ pub mod splice;
 pub use error::{ErrorBody, StreamProgress, UpstreamError};
 pub use event::{DeltaKind, Event, FinishReason, PartKind, StreamReader, reader};
 pub use framing::{Decoder, Frame, Framing, FramingError, SseDecoder};
-pub use glance::{Glance, GlanceError, glance};
+pub use glance::{Glance, GlanceError, Glancer, glance};
 pub use headers::list_shape;
 pub use keep_alive::keep_alive;
 pub use models::{ListShape, ListedModel, ModelEntry, Page};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
 use axum::body::Body;
 use bytes::Bytes;
-use dialects::Glance;
+use dialects::{Glance, Glancer};
 use domain::client_key::ClientKey;
 use domain::wire::{code, header};
 use domain::{Clock, Dialect, Millis, Operation, RequestId, Timestamp};
@@ -23,6 +23,9 @@ use crate::whole_body::{self, Terms, Unread};
 
 /// The longest silence while a client sends its body.
 const BODY_SILENCE: Millis = Millis::seconds(30);
+
+/// The `Content-Encoding` of a body that is not compressed.
+const PLAIN: &str = "identity";
 
 /// What the router knows before the body is read.
 pub(crate) struct Head {
@@ -161,10 +164,17 @@ async fn read(
     let key = authenticate(gateway, &head.headers, head.query.as_deref(), head.beta_path, head.peer)?;
     check_content_type(&head.headers)?;
     let limit = gateway.settings().gateway.body_limit_bytes;
-    let raw = collect(body, limit, gateway.clock()).await?;
-    let body = decompress(&head.headers, raw, limit).await?;
-    let glance =
-        dialects::glance(head.operation, &body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
+    let encoding = encoding(&head.headers);
+    let mut glancer = Glancer::new(head.operation);
+    let is_plain = encoding.eq_ignore_ascii_case(PLAIN);
+    let raw = collect(body, limit, gateway.clock(), |so_far| {
+        if is_plain {
+            glancer.ahead(so_far);
+        }
+    });
+    let raw = raw.await?;
+    let body = if is_plain { raw } else { decompress(encoding, raw, limit).await? };
+    let glance = glancer.finish(&body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
     Ok((key, body, glance))
 }
 
@@ -182,10 +192,15 @@ fn unsupported(message: &str) -> GatewayError {
 }
 
 /// The whole body, up to `limit` bytes, and never waiting on a client that has gone silent.
-async fn collect(body: Body, limit: u64, clock: &Arc<dyn Clock>) -> Result<Bytes, GatewayError> {
+async fn collect(
+    body: Body,
+    limit: u64,
+    clock: &Arc<dyn Clock>,
+    ahead: impl FnMut(&[u8]),
+) -> Result<Bytes, GatewayError> {
     let announced = http_body::Body::size_hint(&body).lower();
     let terms = Terms { announced, limit, silence: BODY_SILENCE, clock };
-    whole_body::collect(body.into_data_stream(), terms).await.map_err(|unread| match unread {
+    whole_body::collect(body.into_data_stream(), terms, ahead).await.map_err(|unread| match unread {
         Unread::Broken(_) => GatewayError::bad_request("the request body broke off"),
         Unread::TooLarge(_) => GatewayError::too_large(limit),
         Unread::Silent => {
@@ -195,12 +210,13 @@ async fn collect(body: Body, limit: u64, clock: &Arc<dyn Clock>) -> Result<Bytes
     })
 }
 
+/// What a body is compressed with.
+fn encoding(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or(PLAIN).trim()
+}
+
 /// Undoes a `Content-Encoding`, with the size limit applied to what comes out.
-async fn decompress(headers: &HeaderMap, raw: Bytes, limit: u64) -> Result<Bytes, GatewayError> {
-    let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("identity").trim();
-    if encoding.eq_ignore_ascii_case("identity") {
-        return Ok(raw);
-    }
+async fn decompress(encoding: &str, raw: Bytes, limit: u64) -> Result<Bytes, GatewayError> {
     let reader = StreamReader::new(futures_util::stream::iter([Ok::<_, std::io::Error>(raw)]));
     let mut out = Vec::new();
     let read = if encoding.eq_ignore_ascii_case("gzip") {

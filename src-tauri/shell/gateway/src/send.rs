@@ -279,7 +279,7 @@ async fn collect(gateway: &Gateway, headers: &HeaderMap, body: upstream::Body) -
     let idle = gateway.settings().network.stream_idle_timeout;
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
     let terms = Terms { announced, limit: WHOLE_BODY, silence: idle, clock: gateway.clock() };
-    whole_body::collect(body, terms).await.map_err(|unread| match unread {
+    whole_body::collect(body, terms, |_| {}).await.map_err(|unread| match unread {
         Unread::Broken(error) => StreamFailure::Broken { reason: error.reason(), message: error.to_string() },
         Unread::Silent => {
             let message = format!("nothing came for {idle}");
@@ -296,7 +296,7 @@ async fn collect(gateway: &Gateway, headers: &HeaderMap, body: upstream::Body) -
 async fn error_body(gateway: &Gateway, body: upstream::Body) -> Bytes {
     let idle = gateway.settings().network.stream_idle_timeout;
     let terms = Terms { announced: 0, limit: ERROR_BODY, silence: idle, clock: gateway.clock() };
-    match whole_body::collect(body, terms).await {
+    match whole_body::collect(body, terms, |_| {}).await {
         Ok(body) | Err(Unread::TooLarge(body)) => body,
         Err(Unread::Broken(_) | Unread::Silent) => Bytes::new(),
     }

@@ -31,10 +31,12 @@ pub(crate) enum Unread<E> {
     TooLarge(Bytes),
 }
 
-/// The whole body. One that comes in one chunk is that chunk.
+/// The whole body. One that comes in one chunk is that chunk; of any other, `ahead` is shown what has come so far whenever
+/// there is more of it.
 pub(crate) async fn collect<E>(
     mut body: impl Stream<Item = Result<Bytes, E>> + Unpin,
     terms: Terms<'_>,
+    mut ahead: impl FnMut(&[u8]),
 ) -> Result<Bytes, Unread<E>> {
     let mut timer = Timer::new(Arc::clone(terms.clock));
     let mut only = Bytes::new();
@@ -57,6 +59,9 @@ pub(crate) async fn collect<E>(
         }
         if (only.len() + collected.len()) as u64 > terms.limit {
             return Err(Unread::TooLarge(whole(only, collected)));
+        }
+        if !collected.is_empty() {
+            ahead(&collected);
         }
     }
     Ok(whole(only, collected))

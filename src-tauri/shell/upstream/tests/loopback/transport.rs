@@ -14,7 +14,9 @@ use futures_util::StreamExt;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use upstream::transport::Lookup;
-use upstream::{AddressError, Body, HttpTransport, Options, OwnAddresses, Payload, Proxy, Route, Transport, TransportError};
+use upstream::{
+    AddressError, Body, HttpTransport, Options, OwnAddresses, Payload, Proxy, Route, Transport, TransportError,
+};
 
 fn options() -> Options {
     Options { connect_timeout: Millis::seconds(10), own_addresses: OwnAddresses::default() }
