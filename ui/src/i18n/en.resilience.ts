@@ -316,7 +316,7 @@ export const health = {
   panel: {
     subtitle: "Breaker",
     history: "What happened",
-    none: "Nothing yet: it has always worked.",
+    none: "Nothing yet: its state never changed.",
     notFound: "This provider has no breaker yet",
     notFoundHelp: "It gets one with its first request.",
     cycles: "Failed tries",

@@ -332,7 +332,7 @@ export const health: Messages["health"] = {
   panel: {
     subtitle: "Interruttore",
     history: "Che cosa è successo",
-    none: "Ancora niente: ha sempre funzionato.",
+    none: "Ancora niente: il suo stato non è mai cambiato.",
     notFound: "Questo provider non ha ancora un interruttore",
     notFoundHelp: "Lo avrà con la sua prima richiesta.",
     cycles: "Prove fallite",
