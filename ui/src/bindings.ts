@@ -41,6 +41,19 @@ export const commands = {
 	request_get: (id: string) => typedError<RequestDetail, ControlError>(__TAURI_INVOKE("request_get", { id })),
 	requests_delete: (input: RequestsDeletion) => typedError<RequestsDeleted, ControlError>(__TAURI_INVOKE("requests_delete", { input })),
 	usage_summary: (input: UsageQuery) => typedError<UsageSummary, ControlError>(__TAURI_INVOKE("usage_summary", { input })),
+	resilience_get: () => typedError<ResilienceTree, ControlError>(__TAURI_INVOKE("resilience_get")),
+	resilience_update: (input: ResiliencePatch) => typedError<ResilienceUpdated, ControlError>(__TAURI_INVOKE("resilience_update", { input })),
+	resilience_reset: (input: BreakerSelection) => typedError<ResilienceReset, ControlError>(__TAURI_INVOKE("resilience_reset", { input })),
+	health_reset: (input: BreakerSelection) => typedError<HealthReset, ControlError>(__TAURI_INVOKE("health_reset", { input })),
+	breakers_list: () => typedError<Breakers, ControlError>(__TAURI_INVOKE("breakers_list")),
+	breaker_reset: (id: string) => typedError<ResilienceReset, ControlError>(__TAURI_INVOKE("breaker_reset", { id })),
+	model_cooldowns_list: () => typedError<ModelCooldowns, ControlError>(__TAURI_INVOKE("model_cooldowns_list")),
+	model_cooldowns_clear: (input: ModelCooldownSelection) => typedError<ModelCooldownsCleared, ControlError>(__TAURI_INVOKE("model_cooldowns_clear", { input })),
+	cooldowns_list: (input: CooldownFilter) => typedError<Cooldowns, ControlError>(__TAURI_INVOKE("cooldowns_list", { input })),
+	cooldowns_clear: (input: CooldownSelection) => typedError<CooldownsCleared, ControlError>(__TAURI_INVOKE("cooldowns_clear", { input })),
+	resilience_connections: (input: ResilienceWindow) => typedError<ResilienceConnections, ControlError>(__TAURI_INVOKE("resilience_connections", { input })),
+	banned_signals_preview: (input: BannedSignal) => typedError<BannedSignalPreview, ControlError>(__TAURI_INVOKE("banned_signals_preview", { input })),
+	resilience_explain: (input: ExplainQuery) => typedError<ResilienceExplanation, ControlError>(__TAURI_INVOKE("resilience_explain", { input })),
 	settings_get: () => typedError<SettingsTree, ControlError>(__TAURI_INVOKE("settings_get")),
 	settings_update: (input: SettingsPatch) => typedError<SettingsTree, ControlError>(__TAURI_INVOKE("settings_update", { input })),
 	settings_fields: () => typedError<SettingFields, ControlError>(__TAURI_INVOKE("settings_fields")),
@@ -63,7 +76,7 @@ export const commands = {
 };
 
 /* Constants */
-export const operations = [{"kind":"read","method":"GET","name":"app_get","open":false,"path":"/api/app","status":200,"summary":"The program: version, data folder, address","topics":["keys","settings"]},{"kind":"read","method":"GET","name":"health_get","open":true,"path":"/api/monitoring/health","status":200,"summary":"Health, without a token","topics":["connections","cooldowns","breakers","lockouts","keys"]},{"kind":"read","method":"GET","name":"catalog_providers","open":false,"path":"/api/catalog/providers","status":200,"summary":"Providers that can be connected","topics":["connections"]},{"kind":"read","method":"GET","name":"connections_list","open":false,"path":"/api/providers","status":200,"summary":"Connections, by provider and priority","topics":["connections","cooldowns"]},{"kind":"read","method":"GET","name":"connection_get","open":false,"path":"/api/providers/{id}","status":200,"summary":"One connection with its health","topics":["connections","cooldowns","breakers","lockouts"]},{"kind":"read","method":"GET","name":"connection_models","open":false,"path":"/api/providers/{id}/models","status":200,"summary":"Models a connection offers","topics":["connections"]},{"kind":"read","method":"GET","name":"nodes_list","open":false,"path":"/api/provider-nodes","status":200,"summary":"Custom providers","topics":["connections"]},{"kind":"read","method":"GET","name":"node_get","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"One custom provider","topics":["connections"]},{"kind":"read","method":"GET","name":"keys_list","open":false,"path":"/api/keys","status":200,"summary":"Client keys, without the keys themselves","topics":["keys"]},{"kind":"read","method":"GET","name":"aliases_list","open":false,"path":"/api/models/aliases","status":200,"summary":"The user's own names for models","topics":["combos"]},{"kind":"read","method":"GET","name":"models_list","open":false,"path":"/api/models/catalog","status":200,"summary":"Models that can be asked for","topics":["connections","combos"]},{"kind":"read","method":"GET","name":"requests_list","open":false,"path":"/api/requests","status":200,"summary":"The request log, newest first","topics":["requests"]},{"kind":"read","method":"GET","name":"request_get","open":false,"path":"/api/requests/{id}","status":200,"summary":"The story of one request","topics":["requests"]},{"kind":"read","method":"GET","name":"usage_summary","open":false,"path":"/api/usage/summary","status":200,"summary":"Consumption in groups","topics":["usage"]},{"kind":"read","method":"GET","name":"settings_get","open":false,"path":"/api/settings","status":200,"summary":"The settings tree with its sources","topics":["settings"]},{"kind":"read","method":"GET","name":"settings_fields","open":false,"path":"/api/settings/fields","status":200,"summary":"What each setting is: bounds, default, source","topics":["settings"]},{"kind":"read","method":"GET","name":"management_token_get","open":false,"path":"/api/management-token","status":200,"summary":"The management token","topics":["settings"]},{"kind":"change","method":"POST","name":"connection_create","open":false,"path":"/api/providers","status":201,"summary":"Add a connection","topics":["connections"]},{"kind":"change","method":"PATCH","name":"connection_update","open":false,"path":"/api/providers/{id}","status":200,"summary":"Change a connection","topics":["connections","cooldowns"]},{"kind":"change","method":"DELETE","name":"connection_delete","open":false,"path":"/api/providers/{id}","status":200,"summary":"Remove a connection","topics":["connections","cooldowns","lockouts"]},{"kind":"change","method":"POST","name":"connection_restore","open":false,"path":"/api/providers/{id}/restore","status":200,"summary":"Undo the removal of a connection","topics":["connections"]},{"kind":"change","method":"POST","name":"connection_test","open":false,"path":"/api/providers/{id}/test","status":200,"summary":"Test a connection; success clears its errors","topics":["connections","cooldowns"]},{"kind":"change","method":"POST","name":"connection_reset","open":false,"path":"/api/providers/{id}/reset","status":200,"summary":"Clear a connection's errors","topics":["connections","cooldowns"]},{"kind":"change","method":"POST","name":"connections_test","open":false,"path":"/api/providers/test","status":200,"summary":"Test several connections; changes nothing","topics":[]},{"kind":"change","method":"POST","name":"connection_validate","open":false,"path":"/api/providers/validate","status":200,"summary":"Try a credential without storing it","topics":[]},{"kind":"change","method":"PUT","name":"connections_order","open":false,"path":"/api/providers/order","status":200,"summary":"Set the order of a provider's connections","topics":["connections"]},{"kind":"change","method":"POST","name":"node_create","open":false,"path":"/api/provider-nodes","status":201,"summary":"Add a custom provider","topics":["connections"]},{"kind":"change","method":"PATCH","name":"node_update","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"Change a custom provider","topics":["connections"]},{"kind":"change","method":"DELETE","name":"node_delete","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"Remove a custom provider","topics":["connections"]},{"kind":"change","method":"POST","name":"node_test","open":false,"path":"/api/provider-nodes/{id}/test","status":200,"summary":"Ask a custom provider for its models","topics":[]},{"kind":"change","method":"POST","name":"key_create","open":false,"path":"/api/keys","status":201,"summary":"Make a client key, shown once","topics":["keys"]},{"kind":"change","method":"PATCH","name":"key_update","open":false,"path":"/api/keys/{id}","status":200,"summary":"Change a client key","topics":["keys"]},{"kind":"change","method":"POST","name":"key_rotate","open":false,"path":"/api/keys/{id}/rotate","status":200,"summary":"Replace a client key; the old one stops at once","topics":["keys"]},{"kind":"change","method":"DELETE","name":"key_delete","open":false,"path":"/api/keys/{id}","status":200,"summary":"Revoke a client key","topics":["keys"]},{"kind":"change","method":"POST","name":"alias_create","open":false,"path":"/api/models/aliases","status":201,"summary":"Name a model","topics":["combos"]},{"kind":"change","method":"PATCH","name":"alias_update","open":false,"path":"/api/models/aliases/{id}","status":200,"summary":"Change a name","topics":["combos"]},{"kind":"change","method":"DELETE","name":"alias_delete","open":false,"path":"/api/models/aliases/{id}","status":200,"summary":"Remove a name","topics":["combos"]},{"kind":"change","method":"DELETE","name":"requests_delete","open":false,"path":"/api/requests","status":200,"summary":"Delete from the request log","topics":["requests","usage"]},{"kind":"change","method":"PATCH","name":"settings_update","open":false,"path":"/api/settings","status":200,"summary":"Change settings","topics":["settings"]},{"kind":"change","method":"POST","name":"management_token_rotate","open":false,"path":"/api/management-token/rotate","status":200,"summary":"Replace the management token","topics":["settings"]}] as const;
+export const operations = [{"kind":"read","method":"GET","name":"app_get","open":false,"path":"/api/app","status":200,"summary":"The program: version, data folder, address","topics":["keys","settings"]},{"kind":"read","method":"GET","name":"health_get","open":true,"path":"/api/monitoring/health","status":200,"summary":"Health, without a token","topics":["connections","cooldowns","breakers","lockouts","keys"]},{"kind":"read","method":"GET","name":"catalog_providers","open":false,"path":"/api/catalog/providers","status":200,"summary":"Providers that can be connected","topics":["connections"]},{"kind":"read","method":"GET","name":"connections_list","open":false,"path":"/api/providers","status":200,"summary":"Connections, by provider and priority","topics":["connections","cooldowns"]},{"kind":"read","method":"GET","name":"connection_get","open":false,"path":"/api/providers/{id}","status":200,"summary":"One connection with its health","topics":["connections","cooldowns","breakers","lockouts"]},{"kind":"read","method":"GET","name":"connection_models","open":false,"path":"/api/providers/{id}/models","status":200,"summary":"Models a connection offers","topics":["connections"]},{"kind":"read","method":"GET","name":"nodes_list","open":false,"path":"/api/provider-nodes","status":200,"summary":"Custom providers","topics":["connections"]},{"kind":"read","method":"GET","name":"node_get","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"One custom provider","topics":["connections"]},{"kind":"read","method":"GET","name":"keys_list","open":false,"path":"/api/keys","status":200,"summary":"Client keys, without the keys themselves","topics":["keys"]},{"kind":"read","method":"GET","name":"aliases_list","open":false,"path":"/api/models/aliases","status":200,"summary":"The user's own names for models","topics":["combos"]},{"kind":"read","method":"GET","name":"models_list","open":false,"path":"/api/models/catalog","status":200,"summary":"Models that can be asked for","topics":["connections","combos"]},{"kind":"read","method":"GET","name":"requests_list","open":false,"path":"/api/requests","status":200,"summary":"The request log, newest first","topics":["requests"]},{"kind":"read","method":"GET","name":"request_get","open":false,"path":"/api/requests/{id}","status":200,"summary":"The story of one request","topics":["requests"]},{"kind":"read","method":"GET","name":"usage_summary","open":false,"path":"/api/usage/summary","status":200,"summary":"Consumption in groups","topics":["usage"]},{"kind":"read","method":"GET","name":"resilience_get","open":false,"path":"/api/resilience","status":200,"summary":"The resilience settings","topics":["settings"]},{"kind":"read","method":"GET","name":"breakers_list","open":false,"path":"/api/resilience/breakers","status":200,"summary":"Circuit breakers with their latest changes","topics":["breakers"]},{"kind":"read","method":"GET","name":"model_cooldowns_list","open":false,"path":"/api/resilience/model-cooldowns","status":200,"summary":"Models that rest on one account","topics":["lockouts","connections"]},{"kind":"read","method":"GET","name":"cooldowns_list","open":false,"path":"/api/resilience/cooldowns","status":200,"summary":"Connections, and what keeps each out of routing","topics":["cooldowns","lockouts","connections"]},{"kind":"read","method":"GET","name":"resilience_connections","open":false,"path":"/api/resilience/connections","status":200,"summary":"Connections and breakers with what they did of late","topics":["connections","cooldowns","breakers","lockouts","usage"]},{"kind":"read","method":"GET","name":"resilience_explain","open":false,"path":"/api/resilience/explain","status":200,"summary":"Where a model would go now, and who is left out","topics":["connections","cooldowns","breakers","lockouts","combos"]},{"kind":"read","method":"GET","name":"settings_get","open":false,"path":"/api/settings","status":200,"summary":"The settings tree with its sources","topics":["settings"]},{"kind":"read","method":"GET","name":"settings_fields","open":false,"path":"/api/settings/fields","status":200,"summary":"What each setting is: bounds, default, source","topics":["settings"]},{"kind":"read","method":"GET","name":"management_token_get","open":false,"path":"/api/management-token","status":200,"summary":"The management token","topics":["settings"]},{"kind":"change","method":"POST","name":"connection_create","open":false,"path":"/api/providers","status":201,"summary":"Add a connection","topics":["connections"]},{"kind":"change","method":"PATCH","name":"connection_update","open":false,"path":"/api/providers/{id}","status":200,"summary":"Change a connection","topics":["connections","cooldowns"]},{"kind":"change","method":"DELETE","name":"connection_delete","open":false,"path":"/api/providers/{id}","status":200,"summary":"Remove a connection","topics":["connections","cooldowns","lockouts"]},{"kind":"change","method":"POST","name":"connection_restore","open":false,"path":"/api/providers/{id}/restore","status":200,"summary":"Undo the removal of a connection","topics":["connections"]},{"kind":"change","method":"POST","name":"connection_test","open":false,"path":"/api/providers/{id}/test","status":200,"summary":"Test a connection; success clears its errors","topics":["connections","cooldowns","lockouts"]},{"kind":"change","method":"POST","name":"connection_reset","open":false,"path":"/api/providers/{id}/reset","status":200,"summary":"Clear a connection's errors","topics":["connections","cooldowns","lockouts"]},{"kind":"change","method":"POST","name":"connections_test","open":false,"path":"/api/providers/test","status":200,"summary":"Test several connections; changes nothing","topics":[]},{"kind":"change","method":"POST","name":"connection_validate","open":false,"path":"/api/providers/validate","status":200,"summary":"Try a credential without storing it","topics":[]},{"kind":"change","method":"PUT","name":"connections_order","open":false,"path":"/api/providers/order","status":200,"summary":"Set the order of a provider's connections","topics":["connections"]},{"kind":"change","method":"POST","name":"node_create","open":false,"path":"/api/provider-nodes","status":201,"summary":"Add a custom provider","topics":["connections"]},{"kind":"change","method":"PATCH","name":"node_update","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"Change a custom provider","topics":["connections"]},{"kind":"change","method":"DELETE","name":"node_delete","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"Remove a custom provider","topics":["connections"]},{"kind":"change","method":"POST","name":"node_test","open":false,"path":"/api/provider-nodes/{id}/test","status":200,"summary":"Ask a custom provider for its models","topics":[]},{"kind":"change","method":"POST","name":"key_create","open":false,"path":"/api/keys","status":201,"summary":"Make a client key, shown once","topics":["keys"]},{"kind":"change","method":"PATCH","name":"key_update","open":false,"path":"/api/keys/{id}","status":200,"summary":"Change a client key","topics":["keys"]},{"kind":"change","method":"POST","name":"key_rotate","open":false,"path":"/api/keys/{id}/rotate","status":200,"summary":"Replace a client key; the old one stops at once","topics":["keys"]},{"kind":"change","method":"DELETE","name":"key_delete","open":false,"path":"/api/keys/{id}","status":200,"summary":"Revoke a client key","topics":["keys"]},{"kind":"change","method":"POST","name":"alias_create","open":false,"path":"/api/models/aliases","status":201,"summary":"Name a model","topics":["combos"]},{"kind":"change","method":"PATCH","name":"alias_update","open":false,"path":"/api/models/aliases/{id}","status":200,"summary":"Change a name","topics":["combos"]},{"kind":"change","method":"DELETE","name":"alias_delete","open":false,"path":"/api/models/aliases/{id}","status":200,"summary":"Remove a name","topics":["combos"]},{"kind":"change","method":"DELETE","name":"requests_delete","open":false,"path":"/api/requests","status":200,"summary":"Delete from the request log","topics":["requests","usage"]},{"kind":"change","method":"PATCH","name":"resilience_update","open":false,"path":"/api/resilience","status":200,"summary":"Change resilience settings","topics":["settings"]},{"kind":"change","method":"POST","name":"resilience_reset","open":false,"path":"/api/resilience/reset","status":200,"summary":"Close all circuit breakers and end all model locks","topics":["breakers","lockouts"]},{"kind":"change","method":"DELETE","name":"health_reset","open":false,"path":"/api/monitoring/health","status":200,"summary":"Close all circuit breakers","topics":["breakers"]},{"kind":"change","method":"POST","name":"breaker_reset","open":false,"path":"/api/resilience/breakers/{id}/reset","status":200,"summary":"Close one provider's circuit breaker","topics":["breakers"]},{"kind":"change","method":"DELETE","name":"model_cooldowns_clear","open":false,"path":"/api/resilience/model-cooldowns","status":200,"summary":"End model locks","topics":["lockouts"]},{"kind":"change","method":"POST","name":"cooldowns_clear","open":false,"path":"/api/resilience/cooldowns","status":200,"summary":"Make connections eligible again; terminal states stay","topics":["cooldowns","lockouts","connections"]},{"kind":"change","method":"POST","name":"banned_signals_preview","open":false,"path":"/api/resilience/banned-signals/preview","status":200,"summary":"What a phrase would have hit, had it been a ban signal","topics":[]},{"kind":"change","method":"PATCH","name":"settings_update","open":false,"path":"/api/settings","status":200,"summary":"Change settings","topics":["settings"]},{"kind":"change","method":"POST","name":"management_token_rotate","open":false,"path":"/api/management-token/rotate","status":200,"summary":"Replace the management token","topics":["settings"]}] as const;
 
 /* Types */
 /**  A user's own name for a model. */
@@ -111,6 +124,27 @@ export type AuthCarrier = "bearer" | "x-api-key" | "x-goog-api-key" | "api-key" 
 /**  How an account proves who it is. */
 export type AuthType = "oauth" | "apikey" | "none";
 
+export type BannedSignal = {
+	/**  A phrase as it would stand in `customBannedSignals`: 1 to 200 characters. */
+	phrase: string,
+};
+
+export type BannedSignalMatch = {
+	connectionId: string,
+	connectionName: string,
+	lastErrorAt: Instant,
+	/**  The error's own line. */
+	excerpt: string,
+};
+
+/**  What a phrase would have hit, had it been a ban signal. */
+export type BannedSignalPreview = {
+	/**  Connections whose last error it occurs in. */
+	matches: BannedSignalMatch[],
+	/**  Different errors of recent requests that it occurs in, the newest first; at most ten. */
+	examples: string[],
+};
+
 /**  Which accounts to test: exactly one of the three. */
 export type BatchTest = {
 	connectionIds?: string[] | null,
@@ -144,7 +178,62 @@ export type BreakerCounts = {
 	total: number,
 };
 
+/**  One provider's circuit breaker with its numbers and its latest changes. */
+export type BreakerDetail = {
+	provider: string,
+	/**  The provider's id where the catalogue no longer knows it. */
+	providerName: string,
+	state: BreakerState,
+	failureCount: number,
+	/**  Failures at which traffic stops. */
+	failureThreshold: number,
+	/**  Failures at which the provider is shown as degraded. */
+	degradationThreshold: number,
+	/**  Failed probes since the last recovery. */
+	openCycles: number,
+	lastFailure: Instant | null,
+	/**  Until a probe is let through; 0 unless open. */
+	retryAfterMs: number,
+	/**  The one probe of the half-open state is under way. */
+	probing: boolean,
+	/**  The latest twenty, oldest first. */
+	transitions: BreakerTransition[],
+};
+
+/**  Which breakers to close: one provider's, or all. */
+export type BreakerSelection = {
+	provider?: string | null,
+};
+
 export type BreakerState = "CLOSED" | "DEGRADED" | "OPEN" | "HALF_OPEN";
+
+export type BreakerTransition = {
+	from: BreakerState,
+	to: BreakerState,
+	timestamp: Instant,
+	failureCount: number,
+	reason: string,
+};
+
+export type Breakers = {
+	/**  By provider. */
+	breakers: BreakerDetail[],
+};
+
+export type CandidateExplanation = {
+	connectionId: string,
+	connectionName: string,
+	provider: string,
+	model: string,
+	available: boolean,
+	/**  What leaves it out; `null` when it is available, like everything below. */
+	mechanism: Mechanism | null,
+	reason: string | null,
+	/**  When asking again could give another answer; `null` when no waiting helps. */
+	until: Instant | null,
+	remainingMs: number | null,
+	cause: ExclusionCause | null,
+};
 
 export type CatalogProvider = {
 	id: string,
@@ -198,7 +287,9 @@ export type Connection = {
 	tokenExpiresAt: Instant | null,
 	scopes: string[] | null,
 	testStatus: TestStatus,
+	/**  End of its rest, while it rests. */
 	rateLimitedUntil: Instant | null,
+	/**  How often its rest has doubled. */
 	backoffLevel: number,
 	/**  One line, redacted. */
 	lastError: string | null,
@@ -364,12 +455,93 @@ export type ControlError =
 /**  The gateway's own fault; the cause is in the log. */
 { code: "internal_error"; message: string };
 
+/**  One account and what keeps it out of routing. */
+export type CooldownConnection = {
+	id: string,
+	provider: string,
+	name: string,
+	authType: AuthType,
+	priority: number,
+	isActive: boolean,
+	/**  The strongest that holds. */
+	status: CooldownStatus,
+	testStatus: TestStatus,
+	rateLimitedUntil: Instant | null,
+	cooldownRemainingMs: number,
+	backoffLevel: number,
+	/**  HTTP status of the last failure. */
+	errorCode: number | null,
+	/**  One line, redacted. */
+	lastError: string | null,
+	lastErrorType: string | null,
+	lastErrorAt: Instant | null,
+	/**  The longest remaining first. */
+	lockouts: Lockout[],
+};
+
+export type CooldownFilter = {
+	/**  Provider id, at most 128 characters. */
+	provider?: string | null,
+};
+
+/**  Which accounts to make eligible again: `connectionIds`, or `all`, of one `provider` or of every one. */
+export type CooldownSelection = {
+	/**  1 to 1000 ids of at most 128 characters. */
+	connectionIds?: string[] | null,
+	all?: boolean | null,
+	provider?: string | null,
+};
+
+/**  From the strongest to none. */
+export type CooldownStatus = 
+/**  Out until its owner acts: banned, expired, without credit. */
+"terminal" | "cooling_down" | "model_locked" | 
+/**  Switched off, or its last rest is over and nothing has succeeded since. */
+"unavailable" | "healthy";
+
+export type Cooldowns = {
+	/**  By provider, then priority. */
+	connections: CooldownConnection[],
+	generatedAt: Instant,
+};
+
+export type CooldownsCleared = {
+	ok: boolean,
+	/**  Connections that changed. */
+	cleared: number,
+	/**  Connections, known or not, at which there was nothing to clear. */
+	unchanged: number,
+	/**  Terminal states are never cleared here. */
+	skippedTerminal: number,
+	lockoutsCleared: number,
+};
+
+/**  Milliseconds since the Unix epoch. */
+export type CountingWindow = {
+	sinceMs: number,
+	untilMs: number,
+	now: Instant,
+};
+
 /**  A wire format. */
 export type Dialect = "chat" | "responses" | "messages" | "gemini";
 
 /**  `{"ok": true}`: it is done, and there is nothing more to say. */
 export type Done = {
 	ok: boolean,
+};
+
+/**  What the upstream said when it came to this. */
+export type ExclusionCause = {
+	status: number | null,
+	/**  One line, redacted. */
+	message: string,
+	at: Instant,
+};
+
+export type ExplainQuery = {
+	/**  A model as an agent would name it. */
+	model: string,
 };
 
 /**  What is wrong with one member of a request. */
@@ -385,19 +557,39 @@ export type Health = {
 	version: string,
 	/**  Seconds since the start. */
 	uptime: number,
+	memoryUsage: MemoryUsage,
 	/**  Requests under way. */
 	activeConnections: number,
 	system: SystemStatus,
 	circuitBreakers: BreakerCounts,
 	providerBreakers: ProviderBreaker[],
+	/**  The same by provider. */
+	providerHealth: { [key in string]: ProviderHealth },
 	providerSummary: ProviderSummary,
 	connectionHealth: ConnectionCounts,
 	/**  Per connection id: requests waiting and running. */
 	rateLimitStatus: { [key in string]: RateLimitStatus },
-	lockouts: Lockout[],
+	lockouts: HealthLockout[],
 	store: StoreHealth,
 	/**  Whether a client key and a connection exist. */
 	setupComplete: boolean,
+};
+
+/**  A model that rests on one account, which appears by id. */
+export type HealthLockout = {
+	provider: string,
+	connectionId: string,
+	model: string,
+	reason: string,
+	remainingMs: number,
+	expiresAt: Instant,
+};
+
+/**  The same in the words of the health document. */
+export type HealthReset = {
+	success: boolean,
+	message: string,
+	resetCount: number,
 };
 
 export type HealthStatus = "healthy" | 
@@ -480,7 +672,13 @@ export type ManagementToken = {
 };
 
 /**  What left a candidate out. */
-export type Mechanism = "switched_off" | "key_allow_list" | "excluded_model" | "credential_gate" | "request_exhaustion" | "concurrency_cap" | "dialect_mismatch";
+export type Mechanism = "switched_off" | "key_allow_list" | "excluded_model" | "credential_gate" | "request_exhaustion" | "concurrency_cap" | "dialect_mismatch" | "circuit_breaker" | "provider_cooldown" | "connection_cooldown" | "terminal_state" | "model_lockout";
+
+/**  Of this process. */
+export type MemoryUsage = {
+	/**  Resident bytes; `null` where the system does not say. */
+	rss: number | null,
+};
 
 /**  One model of one provider, as the catalogue knows it. */
 export type Model = {
@@ -500,6 +698,45 @@ export type Model = {
 	price: ModelPrice | null,
 	/**  A connection that is switched on offers it. */
 	enabled: boolean,
+};
+
+/**  A model, or the models that share its quota, that rests on one account. */
+export type ModelCooldown = {
+	provider: string,
+	connectionId: string,
+	/**  The id where the connection is gone. */
+	connectionName: string,
+	model: string,
+	reason: string,
+	/**  `family`, `model` or `exact`. */
+	scope: string,
+	remainingMs: number,
+	failureCount: number,
+	lockedAt: Instant,
+	expiresAt: Instant,
+	/**  When one request is let through to see whether it ended early. */
+	probeAt: Instant | null,
+};
+
+/**  Which locks to end: `provider` and `model`, on one `connection` or on all of the provider; or `all`. */
+export type ModelCooldownSelection = {
+	provider?: string | null,
+	/**  Connection id. */
+	connection?: string | null,
+	model?: string | null,
+	all?: boolean | null,
+};
+
+export type ModelCooldowns = {
+	/**  The longest remaining first. */
+	items: ModelCooldown[],
+};
+
+export type ModelCooldownsCleared = {
+	ok: boolean,
+	removed: number,
+	/**  Whether all were asked for. */
+	clearedAll: boolean,
 };
 
 export type ModelFilter = {
@@ -627,6 +864,13 @@ export type ProviderBreaker = {
 /**  What kind of provider it is. */
 export type ProviderClass = "oauth" | "apikey" | "local" | "free";
 
+export type ProviderHealth = {
+	state: BreakerState,
+	failures: number,
+	lastFailure: Instant | null,
+	retryAfterMs: number,
+};
+
 export type ProviderSummary = {
 	/**  Providers that could be connected. */
 	catalogCount: number,
@@ -634,6 +878,8 @@ export type ProviderSummary = {
 	configuredCount: number,
 	/**  Providers with at least one connection that is switched on. */
 	activeCount: number,
+	/**  Providers with a circuit breaker. */
+	monitoredCount: number,
 };
 
 export type RateLimitStatus = {
@@ -676,6 +922,7 @@ export type RequestExclusion = {
 	mechanism: Mechanism,
 	reason: string,
 	until: Instant | null,
+	cause: ExclusionCause | null,
 };
 
 export type RequestFilter = {
@@ -770,6 +1017,98 @@ export type RequestsDeletion = {
 	before?: Instant | null,
 };
 
+/**  One account, how it stands and what it did within the window. */
+export type ResilienceConnection = {
+	id: string,
+	provider: string,
+	name: string,
+	status: ResilienceStatus,
+	testStatus: TestStatus,
+	rateLimitedUntil: Instant | null,
+	cooldownRemainingMs: number,
+	backoffLevel: number,
+	errorCode: number | null,
+	lastErrorType: string | null,
+	lastErrorAt: Instant | null,
+	/**  Active model locks. */
+	lockoutCount: number,
+	/**  Requests under way. */
+	inFlight: number,
+	/**  Requests it served within the window. */
+	successes: number,
+	/**  Requests that ended as a failure on it within the window. */
+	failures: number,
+};
+
+export type ResilienceConnections = {
+	/**  By provider, then priority; at most 1000. */
+	connections: ResilienceConnection[],
+	breakers: BreakerDetail[],
+	window: CountingWindow,
+	meta: ResilienceMeta,
+};
+
+/**  Where a request for a model would go now, and who would be left out. Nothing is sent and nothing changes. */
+export type ResilienceExplanation = {
+	/**  As it was asked for. */
+	model: string,
+	provider: string,
+	/**  As the provider names it. */
+	resolvedModel: string,
+	/**  Which rule resolved the name (gateway specification, 1.4). */
+	rule: number,
+	breaker: Breaker,
+	/**  Those that would be tried, in their order; then those left out. */
+	candidates: CandidateExplanation[],
+};
+
+export type ResilienceMeta = {
+	/**  Before the limit of 1000. */
+	totalConnections: number,
+	coolingDownCount: number,
+	/**  Breakers that are neither closed nor merely degraded. */
+	unhealthyBreakerCount: number,
+	/**  Whether connections were left out at the limit. */
+	countsCapped: boolean,
+	/**  Providers whose breaker counts failures but lets traffic through. */
+	degraded: string[],
+};
+
+/**
+ *  At least one section, each with any of its members; `null` unsets. The older forms `profiles` and `defaults` are
+ *  understood.
+ */
+export type ResiliencePatch = { [key in string]: Value };
+
+export type ResilienceReset = {
+	ok: boolean,
+	/**  Breakers that are closed now and were not as new before. */
+	resetCount: number,
+	/**  Model locks that ended. */
+	lockoutsCleared: number,
+	message: string,
+};
+
+/**  From the strongest to none. */
+export type ResilienceStatus = "terminal" | 
+/**  The provider's breaker is open. */
+"circuit_open" | "cooling_down" | "healthy";
+
+/**  The sections of the resilience settings by name, and `legacy`, which is always empty. */
+export type ResilienceTree = { [key in string]: Value };
+
+/**  The tree as it is in force after a change. */
+export type ResilienceUpdated = {
+	ok: boolean,
+} & { [key in string]: Value };
+
+export type ResilienceWindow = {
+	/**  How far back requests are counted: 0..=86400000, an hour when absent. */
+	windowMs?: number | null,
+	/**  Provider id, at most 128 characters. */
+	provider?: string | null,
+};
+
 /**  What a client key may do beyond inference. */
 export type Scope = "lease:exclusive" | "self:usage" | "self:account-quota" | "policy:bypass-provider-quota" | "mcp:connect";
 
@@ -833,17 +1172,14 @@ export type StoreHealth = {
 export type SystemStatus = {
 	version: string,
 	uptime: number,
+	memoryUsage: MemoryUsage,
 	pid: number,
 	/**  `linux`, `macos`, `windows`. */
 	platform: string,
 };
 
-/**  What the last dealings with an account said. */
-export type TestStatus = 
-/**  Never asked, or never since its credential changed. */
-"unknown" | "active" | 
-/**  The last call failed. */
-"error";
+/**  What the dealings with an account so far say about it. */
+export type TestStatus = "unknown" | "active" | "unavailable" | "banned" | "expired" | "credits_exhausted";
 
 /**  A group of things that can change together. Reads provide topics, changes invalidate them. */
 export type Topic = "connections" | "cooldowns" | "breakers" | "lockouts" | "settings" | "requests" | "usage" | "quota" | "combos" | "keys" | "sessions";

@@ -7,10 +7,17 @@ import { AddConnectionPanel } from "@/features/connections/AddConnectionPanel";
 import { ConnectionPanel } from "@/features/connections/ConnectionPanel";
 import { EndpointPanel } from "@/features/connections/EndpointPanel";
 import { PickProviderPanel } from "@/features/connections/PickProviderPanel";
+import { CooldownsScreen } from "@/features/cooldowns/CooldownsScreen";
+import { readCooldownSearch } from "@/features/cooldowns/search";
+import { ExplainScreen } from "@/features/explain/ExplainScreen";
+import { BreakerPanel } from "@/features/health/BreakerPanel";
+import { HealthScreen } from "@/features/health/HealthScreen";
 import { HomeScreen } from "@/features/home/HomeScreen";
 import { AddKeyPanel } from "@/features/keys/AddKeyPanel";
 import { KeyPanel } from "@/features/keys/KeyPanel";
 import { KeysScreen } from "@/features/keys/KeysScreen";
+import { ModelCooldownsScreen } from "@/features/lockouts/ModelCooldownsScreen";
+import { ModelLockoutScreen } from "@/features/lockouts/ModelLockoutScreen";
 import { AddNamePanel, NamePanel } from "@/features/names/NamePanels";
 import { NamesScreen } from "@/features/names/NamesScreen";
 import { ProviderScreen } from "@/features/providers/ProviderScreen";
@@ -18,6 +25,7 @@ import { ProvidersScreen } from "@/features/providers/ProvidersScreen";
 import { RequestPanel } from "@/features/requests/RequestPanel";
 import { RequestsScreen } from "@/features/requests/RequestsScreen";
 import { readSearch } from "@/features/requests/search";
+import { ResilienceScreen } from "@/features/resilience/ResilienceScreen";
 import { SecurityScreen } from "@/features/security/SecurityScreen";
 import { GeneralScreen } from "@/features/settings/GeneralScreen";
 import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
@@ -83,6 +91,35 @@ const connection = createRoute({
   component: ConnectionPanel,
 });
 
+const monitoring = createRoute({
+  getParentRoute: () => root,
+  path: "/monitoring",
+  beforeLoad: ({ location }) => {
+    if (location.pathname === "/monitoring") throw redirect({ to: "/monitoring/health" });
+  },
+});
+const health = createRoute({ getParentRoute: () => monitoring, path: "/health", component: HealthScreen });
+const breaker = createRoute({
+  getParentRoute: () => health,
+  path: "/$providerId",
+  staticData: panel,
+  component: BreakerPanel,
+});
+const cooldowns = createRoute({
+  getParentRoute: () => monitoring,
+  path: "/cooldowns",
+  validateSearch: readCooldownSearch,
+  component: CooldownsScreen,
+});
+const explain = createRoute({
+  getParentRoute: () => monitoring,
+  path: "/explain",
+  validateSearch: (search): { model?: string } => ({
+    ...(typeof search.model === "string" && search.model && { model: search.model }),
+  }),
+  component: ExplainScreen,
+});
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
@@ -91,6 +128,13 @@ const settings = createRoute({
   },
 });
 const general = createRoute({ getParentRoute: () => settings, path: "/general", component: GeneralScreen });
+const resilience = createRoute({ getParentRoute: () => settings, path: "/resilience", component: ResilienceScreen });
+const modelCooldowns = createRoute({
+  getParentRoute: () => settings,
+  path: "/cooldowns",
+  component: ModelCooldownsScreen,
+});
+const lockout = createRoute({ getParentRoute: () => settings, path: "/lockout", component: ModelLockoutScreen });
 const names = createRoute({ getParentRoute: () => settings, path: "/names", component: NamesScreen });
 const addName = createRoute({ getParentRoute: () => names, path: "/add", staticData: panel, component: AddNamePanel });
 const name = createRoute({ getParentRoute: () => names, path: "/$nameId", staticData: panel, component: NamePanel });
@@ -108,8 +152,12 @@ const routeTree = root.addChildren([
   requests.addChildren([request]),
   providers.addChildren([pickProvider]),
   provider.addChildren([addConnection, endpoint, connection]),
+  monitoring.addChildren([health.addChildren([breaker]), cooldowns, explain]),
   settings.addChildren([
     general,
+    resilience,
+    modelCooldowns,
+    lockout,
     names.addChildren([addName, name]),
     keys.addChildren([addKey, key]),
     agents,

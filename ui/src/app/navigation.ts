@@ -4,16 +4,22 @@
  */
 import type { LinkProps } from "@tanstack/react-router";
 import {
+  Activity,
   Bot,
+  CircleHelp,
   House,
   Info,
   KeyRound,
+  LifeBuoy,
   ListTree,
+  Lock,
   type LucideIcon,
   Server,
   ShieldCheck,
   SlidersHorizontal,
+  Snowflake,
   Tag,
+  TimerReset,
 } from "lucide-react";
 import type { Messages } from "@/i18n";
 
@@ -38,9 +44,20 @@ export const navigation: readonly NavigationGroup[] = [
     ],
   },
   {
+    title: (m) => m.shell.monitoring,
+    entries: [
+      { to: "/monitoring/health", icon: Activity, label: (m) => m.shell.health },
+      { to: "/monitoring/cooldowns", icon: TimerReset, label: (m) => m.shell.cooldowns },
+      { to: "/monitoring/explain", icon: CircleHelp, label: (m) => m.shell.explain },
+    ],
+  },
+  {
     title: (m) => m.shell.settings,
     entries: [
       { to: "/settings/general", icon: SlidersHorizontal, label: (m) => m.shell.general },
+      { to: "/settings/resilience", icon: LifeBuoy, label: (m) => m.shell.resilience },
+      { to: "/settings/cooldowns", icon: Snowflake, label: (m) => m.shell.modelCooldowns },
+      { to: "/settings/lockout", icon: Lock, label: (m) => m.shell.modelLockout },
       { to: "/settings/names", icon: Tag, label: (m) => m.shell.names },
       { to: "/settings/keys", icon: KeyRound, label: (m) => m.shell.apiKeys },
       { to: "/settings/agents", icon: Bot, label: (m) => m.shell.agents },

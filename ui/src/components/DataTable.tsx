@@ -23,6 +23,8 @@ import { useRowDrag } from "./use-row-drag";
 export type Column<Row> = {
   readonly id: string;
   readonly header: string;
+  /** Instead of the words, which it then carries itself. */
+  readonly head?: ReactNode;
   /** A grid track: `minmax(0, 2fr)`, `96px`. */
   readonly width: string;
   readonly align?: "end";
@@ -53,6 +55,8 @@ type DataTableProps<Row> = {
   faded?(row: Row): boolean;
   /** For a list that grows at its head while it is read. */
   arrivals?: Arrivals;
+  /** For a list whose rows leave by themselves: those below move up, seen to. */
+  glides?: boolean;
 };
 
 type Line<Row> = { kind: "group"; title: string } | { kind: "row"; row: Row; index: number };
@@ -65,7 +69,7 @@ const hairline = "after:absolute after:inset-x-2 after:bottom-0 after:h-px after
 const INTERACTIVE = "a, button, input, select, textarea, [role=switch], label";
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, columns, rowKey, groupOf, onOpen, onToggle, openKey, reorder, faded, arrivals } = props;
+  const { label, rows, columns, rowKey, groupOf, onOpen, onToggle, openKey, reorder, faded, arrivals, glides } = props;
   const id = useId();
   const grid = useRef<HTMLDivElement>(null);
   const [currentKey, setCurrentKey] = useState<string | null>(null);
@@ -193,7 +197,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   "group-focus-visible/grid:outline-2 group-focus-visible/grid:-outline-offset-2 group-focus-visible/grid:outline-focus",
                 drag.index === index && "z-10 bg-raised shadow-float",
                 drag.index !== null && drag.index !== index && "transition-transform duration-100",
-                arrived.moving && "transition-transform duration-[140ms]",
+                (arrived.moving || glides) && "transition-transform duration-[140ms]",
                 arrived.fresh.has(key) && "animate-arrive",
               )}
             >
@@ -243,13 +247,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-function HeaderCell({ header, align, roomy }: Pick<Column<never>, "header" | "align" | "roomy">) {
+function HeaderCell({ header, head, align, roomy }: Pick<Column<never>, "header" | "head" | "align" | "roomy">) {
   return (
     <div
       role={header ? "columnheader" : "gridcell"}
       className={cn("truncate", align === "end" && "text-right", roomy && "max-roomy:hidden")}
     >
-      {header}
+      {head ?? header}
     </div>
   );
 }

@@ -20,7 +20,8 @@ export function StatusBadge({ state, word, left, title, className }: StatusBadge
   );
 }
 
-const RING_FULL_MS = 10 * 60_000;
+/** A cooldown of unknown length is drawn as if it were this long. */
+export const RING_FULL_MS = 10 * 60_000;
 const COUNTDOWN_BELOW_MS = 60 * 60_000;
 
 /** State of a connection, in words a person would use; the technical name is in the tooltip. */

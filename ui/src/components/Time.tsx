@@ -1,5 +1,6 @@
-import { useFormat } from "@/i18n";
+import { useFormat, useMessages } from "@/i18n";
 import { useNow } from "@/lib/use-now";
+import { RING_FULL_MS, StatusBadge } from "./StatusBadge";
 
 /** “3 min ago”, with the exact instant in the tooltip. */
 export function RelativeTime({ at, className }: { at: string; className?: string }) {
@@ -18,11 +19,39 @@ export function Countdown({ until, className }: { until: string; className?: str
   const format = useFormat();
   const now = useNow();
   const instant = Date.parse(until);
-  const remaining = instant - now;
   return (
     <time dateTime={until} title={format.full(instant)} className={className}>
-      {remaining < 60 * 60_000 ? format.remaining(remaining) : format.clock(instant)}
+      {format.until(instant, now).text}
     </time>
+  );
+}
+
+/** “0:42”, “at 14:32” or “1 Dec, 14:32”: a clock time is never mistaken for a countdown. */
+export function useUntil(): (instant: number) => string {
+  const words = useMessages().until;
+  const format = useFormat();
+  const now = useNow();
+  return (instant) => {
+    const { form, text } = format.until(instant, now);
+    return form === "at" ? words.at(text) : text;
+  };
+}
+
+type BackInProps = { until: number; since?: number | undefined; title?: string };
+
+/** The ring that empties, and what is left. */
+export function BackIn({ until, since, title }: BackInProps) {
+  const format = useFormat();
+  const write = useUntil();
+  const now = useNow();
+  const whole = since === undefined ? RING_FULL_MS : until - since;
+  return (
+    <StatusBadge
+      state="cooling"
+      word={write(until)}
+      left={Math.max(0, Math.min(1, (until - now) / whole))}
+      title={[format.full(until), title].filter(Boolean).join("\n")}
+    />
   );
 }
 

@@ -1,11 +1,15 @@
 import type { ReactNode } from "react";
+import type { ExclusionCause } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
+import { Cause } from "./Cause";
 import { Countdown } from "./Time";
 
 type WhyNotProps = {
   /** Name of what said no, in words. */
   mechanism: string;
   reason: string;
+  /** What the provider said when it came to this. */
+  cause?: ExclusionCause | null;
   until: string | null;
   /** What ends it, where no instant does. */
   end?: string | undefined;
@@ -16,7 +20,7 @@ type WhyNotProps = {
 };
 
 /** Why something is left out: mechanism, reason, until when, and the action that helps. */
-export function WhyNot({ mechanism, reason, until, end, about, action }: WhyNotProps) {
+export function WhyNot({ mechanism, reason, cause = null, until, end, about, action }: WhyNotProps) {
   const messages = useMessages();
   const format = useFormat();
   const words = messages.whyNot;
@@ -27,7 +31,10 @@ export function WhyNot({ mechanism, reason, until, end, about, action }: WhyNotP
         <dt className="text-ink-faint">{words.mechanism}</dt>
         <dd className="min-w-0 break-words">{mechanism}</dd>
         <dt className="text-ink-faint">{words.reason}</dt>
-        <dd className="min-w-0 select-text break-words">{reason}</dd>
+        <dd className="min-w-0 select-text break-words">
+          {reason}
+          <Cause cause={cause} />
+        </dd>
         <dt className="text-ink-faint">{words.until}</dt>
         <dd>
           {until ? (

@@ -9,21 +9,27 @@
  */
 import { type commands, type Topic, operations as table } from "@/bindings";
 
-export type OperationName = (typeof table)[number]["name"];
+type Entry = (typeof table)[number];
+export type OperationName = Entry["name"];
 
 type Commands = typeof commands;
 type Answer<O extends OperationName> = Awaited<ReturnType<Commands[O]>>;
-type Arguments<P extends readonly unknown[]> = P extends []
+
+/** The members that stand in the path: `{id: string}` for `/api/keys/{id}`. */
+type Place<O extends OperationName> = { [N in PlaceName<Extract<Entry, { name: O }>["path"]>]: string };
+type PlaceName<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? N | PlaceName<Rest> : never;
+
+type Arguments<O extends OperationName, P extends readonly unknown[]> = P extends []
   ? null
   : P extends [string]
-    ? { id: string }
+    ? Place<O>
     : P extends [infer I]
       ? I
       : P extends [string, infer I]
-        ? { id: string } & I
+        ? Place<O> & I
         : never;
 
-export type Input<O extends OperationName> = Arguments<Parameters<Commands[O]>>;
+export type Input<O extends OperationName> = Arguments<O, Parameters<Commands[O]>>;
 export type Output<O extends OperationName> =
   Extract<Answer<O>, { status: "ok" }> extends { data: infer D } ? D : never;
 

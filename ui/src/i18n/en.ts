@@ -1,6 +1,15 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
 import { requests } from "./en.requests";
+import {
+  connectionHealth,
+  cooldowns,
+  explain,
+  health,
+  modelCooldowns,
+  modelLockout,
+  resilience,
+} from "./en.resilience";
 import { counter } from "./plural";
 
 const count = counter("en");
@@ -25,6 +34,8 @@ export const en = {
     retry: "Try again",
     save: "Save",
     saved: "Saved",
+    select: "Select",
+    selectAll: "Select all",
     show: "Show",
     undo: "Undo",
     openInBrowser: "opens in the browser",
@@ -46,6 +57,13 @@ export const en = {
     security: "Security",
     about: "About",
     names: "Model Names",
+    resilience: "Resilience",
+    modelCooldowns: "Model Cooldowns",
+    modelLockout: "Model Lockout",
+    monitoring: "Monitoring",
+    health: "Health",
+    cooldowns: "Cooldown Manager",
+    explain: "Explain",
     running: "Running",
     unreachable: "Not reachable",
     listening: (address: string) => `Listening on ${address}`,
@@ -121,6 +139,13 @@ export const en = {
       off: "isActive is false",
       probing: "a test is under way",
     },
+  },
+
+  /** When waiting ends: a countdown, a clock time, a date. */
+  until: {
+    in: (time: string) => `in ${time}`,
+    at: (time: string) => `at ${time}`,
+    on: (time: string) => `on ${time}`,
   },
 
   whyNot: {
@@ -269,9 +294,16 @@ export const en = {
   },
 
   about,
+  connectionHealth,
+  cooldowns,
+  explain,
+  health,
   keys,
+  modelCooldowns,
+  modelLockout,
   names,
   requests,
+  resilience,
   security,
 
   setup: {
@@ -501,6 +533,13 @@ export const en = {
     outOfRange: (min: string, max: string) => `Must be between ${min} and ${max}.`,
     portInUse: "Another program uses this port. The gateway stays where it is.",
     notANumber: "Must be a whole number.",
+    notASpan: "Must be a length of time such as 30 s or 2 min.",
+    automatic: "automatic",
+    on: "on",
+    off: "off",
+    none: "none",
+    addEntry: "Add…",
+    removeEntry: (entry: string) => `Remove ${entry}`,
     defaultValue: (value: string) => `Default: ${value}`,
     fieldProblems: {
       "gateway.bindAddress": "Must be an IP address such as 127.0.0.1 or 0.0.0.0.",

@@ -2,6 +2,15 @@
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { requests } from "./it.requests";
+import {
+  connectionHealth,
+  cooldowns,
+  explain,
+  health,
+  modelCooldowns,
+  modelLockout,
+  resilience,
+} from "./it.resilience";
 import { counter } from "./plural";
 
 const count = counter("it");
@@ -26,6 +35,8 @@ export const it: Messages = {
     retry: "Riprova",
     save: "Salva",
     saved: "Salvato",
+    select: "Seleziona",
+    selectAll: "Seleziona tutto",
     show: "Mostra",
     undo: "Annulla",
     openInBrowser: "si apre nel browser",
@@ -47,6 +58,13 @@ export const it: Messages = {
     security: "Sicurezza",
     about: "Informazioni",
     names: "Nomi dei modelli",
+    resilience: "Resilienza",
+    modelCooldowns: "Modelli in pausa",
+    modelLockout: "Blocco dei modelli",
+    monitoring: "Controllo",
+    health: "Salute",
+    cooldowns: "Gestione delle pause",
+    explain: "Spiega",
     running: "Attivo",
     unreachable: "Non risponde",
     listening: (address) => `In ascolto su ${address}`,
@@ -122,6 +140,13 @@ export const it: Messages = {
       off: "isActive è false",
       probing: "è in corso una prova",
     },
+  },
+
+  /** When waiting ends: a countdown, a clock time, a date. */
+  until: {
+    in: (time) => `tra ${time}`,
+    at: (time) => `alle ${time}`,
+    on: (time) => `il ${time}`,
   },
 
   whyNot: {
@@ -273,9 +298,16 @@ export const it: Messages = {
   },
 
   about,
+  connectionHealth,
+  cooldowns,
+  explain,
+  health,
   keys,
+  modelCooldowns,
+  modelLockout,
   names,
   requests,
+  resilience,
   security,
 
   setup: {
@@ -507,6 +539,13 @@ export const it: Messages = {
     outOfRange: (min, max) => `Deve essere tra ${min} e ${max}.`,
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",
+    notASpan: "Deve essere una durata, per esempio 30 s o 2 min.",
+    automatic: "automatico",
+    on: "acceso",
+    off: "spento",
+    none: "nessuno",
+    addEntry: "Altro…",
+    removeEntry: (entry) => `Togli ${entry}`,
     defaultValue: (value) => `Predefinito: ${value}`,
     fieldProblems: {
       "gateway.bindAddress": "Deve essere un indirizzo IP, per esempio 127.0.0.1 o 0.0.0.0.",

@@ -12,3 +12,8 @@ export function setReference(gatewayNowMs: number): void {
 export function now(): number {
   return Date.now() + offsetMs;
 }
+
+/** An instant of this machine's clock, by the gateway's: when an answer arrived, for what it says is left. */
+export function fromLocal(instant: number): number {
+  return instant + offsetMs;
+}

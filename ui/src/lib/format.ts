@@ -1,4 +1,5 @@
 /** Numbers, durations and instants as text, in the language of the window. Every figure carries its unit. */
+import { spanUnits, wholeUnit } from "./time-span";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -19,6 +20,13 @@ export function createFormat(locale: string) {
     hourCycle: "h23",
   });
   const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+  const dayClock = new Intl.DateTimeFormat(locale, {
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
   const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
   const dollars = new Intl.NumberFormat(locale, {
@@ -38,6 +46,7 @@ export function createFormat(locale: string) {
     compact: (value: number) => short.format(value),
     /** Small sums keep their first digits: `$1.20`, `$0.0042`. */
     dollars: (value: number) => dollars.format(value),
+    megabytes: (bytes: number) => unit(Math.round(bytes / 1_000_000), "megabyte"),
     list: (words: string[]) => conjunction.format(words),
 
     /** How long something took: `840 ms`, `2.4 s`, `3 min 12 s`, `5 h 2 min`, `3 days`. */
@@ -50,10 +59,23 @@ export function createFormat(locale: string) {
       return unit(Math.floor(ms / DAY), "day");
     },
 
+    /** A length of time as it was set, nothing rounded: `90 s`, `10 min`, `24 h`. */
+    span(ms: number): string {
+      const unit = wholeUnit(ms);
+      return `${whole.format(ms / spanUnits[unit])} ${unit}`;
+    },
+
     /** What is left: `0:42` below an hour; the clock time says it better above. */
     remaining(ms: number): string {
       const seconds = Math.max(0, Math.ceil(ms / SECOND));
       return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    },
+
+    /** When waiting ends: a countdown below an hour, a clock time below a day, else with its date. */
+    until(instant: number, now: number): { form: "in" | "at" | "on"; text: string } {
+      const left = instant - now;
+      if (left < HOUR) return { form: "in", text: this.remaining(left) };
+      return left < DAY ? { form: "at", text: clock.format(instant) } : { form: "on", text: dayClock.format(instant) };
     },
 
     clock: (instant: number) => clock.format(instant),

@@ -78,7 +78,7 @@ fn candidate(connection: usize, model: usize) -> Candidate {
         model: format!("model-{model}"),
         priority: 1,
         enabled: true,
-        nature: Nature { per_model_quota: connection % 2 == 0, ..Nature::default() },
+        nature: Nature { per_model_quota: connection.is_multiple_of(2), ..Nature::default() },
     }
 }
 

@@ -114,4 +114,20 @@ mod tests {
             assert!(told, "{} does not name its unit", field.path);
         }
     }
+
+    /// SP-05
+    #[test]
+    fn every_bound_is_accepted_and_what_lies_beyond_is_refused() {
+        for field in Settings::default().fields() {
+            let (Some(min), Some(max)) = (&field.min, &field.max) else { continue };
+            let (min, max) = (min.as_f64().expect("a number"), max.as_f64().expect("a number"));
+            for (number, accepted) in [(min, true), (max, true), (min - 1.0, false), (max + 1.0, false)] {
+                let number = serde_json::json!(number);
+                let value = if field.kind == Kind::List { serde_json::json!([number]) } else { number };
+                let nested = |inner, name: &str| serde_json::json!({ name: inner });
+                let patch = field.path.rsplit('.').fold(value, nested);
+                assert_eq!(Settings::default().apply(&patch).is_empty(), accepted, "{patch}");
+            }
+        }
+    }
 }

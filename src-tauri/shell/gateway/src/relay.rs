@@ -120,7 +120,10 @@ impl Relay {
 
     /// Settles as failed; returns the message for the client.
     fn fail(&mut self, failure: &StreamFailure) -> String {
-        let diagnosis = self.judge.stream(failure);
+        let mut diagnosis = self.judge.stream(failure);
+        if let Outcome::Failure(failure) = &mut diagnosis.outcome {
+            failure.after_output = true;
+        }
         let (kind, message) = describe(&diagnosis, failure);
         let Some(attempt) = self.attempt.take() else { return message };
         attempt.settle(&diagnosis.outcome);

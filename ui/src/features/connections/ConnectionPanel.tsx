@@ -1,6 +1,6 @@
 /** One connection: what state it is in and why, a test, and its settings, each saved as soon as it is left. */
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { FlaskConical, RotateCcw, Trash2 } from "lucide-react";
+import { FlaskConical, Trash2 } from "lucide-react";
 import type { CatalogProvider, Connection, ConnectionDetail } from "@/bindings";
 import { notify, useReportError } from "@/components/notify";
 import { ProbeResult } from "@/components/ProbeResult";
@@ -9,11 +9,9 @@ import { ErrorState, SkeletonRows } from "@/components/States";
 import { ConnectionBadge } from "@/components/StatusBadge";
 import { RelativeTime } from "@/components/Time";
 import { Button } from "@/components/ui/button";
-import { WhyNot } from "@/components/WhyNot";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
-import { connectionState } from "@/lib/connection-state";
-import { useNow } from "@/lib/use-now";
+import { ConnectionHealth } from "./ConnectionHealth";
 import { ConnectionSettings } from "./ConnectionSettings";
 
 const route = getRouteApi("/providers/$providerId/connections/$connectionId");
@@ -28,7 +26,15 @@ export function ConnectionPanel() {
   const close = () => void navigate({ to: "/providers/$providerId", params: { providerId } });
 
   if (detail.data) {
-    return <LoadedPanel key={connectionId} detail={detail.data} provider={provider} onClose={close} />;
+    return (
+      <LoadedPanel
+        key={connectionId}
+        detail={detail.data}
+        readAt={detail.dataUpdatedAt}
+        provider={provider}
+        onClose={close}
+      />
+    );
   }
   return (
     <SidePanel title={detail.error?.code === "not_found" ? messages.connections.notFound : "…"} onClose={close}>
@@ -38,9 +44,14 @@ export function ConnectionPanel() {
   );
 }
 
-type LoadedPanelProps = { detail: ConnectionDetail; provider: CatalogProvider | undefined; onClose(): void };
+type LoadedPanelProps = {
+  detail: ConnectionDetail;
+  readAt: number;
+  provider: CatalogProvider | undefined;
+  onClose(): void;
+};
 
-function LoadedPanel({ detail, provider, onClose }: LoadedPanelProps) {
+function LoadedPanel({ detail, readAt, provider, onClose }: LoadedPanelProps) {
   const messages = useMessages();
   const words = messages.connections;
   const { connection } = detail;
@@ -75,7 +86,7 @@ function LoadedPanel({ detail, provider, onClose }: LoadedPanelProps) {
     >
       <div className="flex flex-col gap-6">
         {(test.data || test.isPending) && <ProbeResult outcome={test.data} running={test.isPending} />}
-        <Trouble connection={connection} />
+        <ConnectionHealth detail={detail} providerName={provider?.name ?? connection.provider} readAt={readAt} />
         <ConnectionSettings connection={connection} provider={provider} />
         <Details connection={connection} />
       </div>
@@ -98,45 +109,6 @@ function useDelete(connection: Connection, onDone: () => void): () => void {
     onDone();
     void remove.mutateAsync({ id }).then(offerUndo, report);
   };
-}
-
-/** Why routing passes it by and what brings it back, or the last error of one still in use; nothing while all is well. */
-function Trouble({ connection }: { connection: Connection }) {
-  const messages = useMessages();
-  const words = messages.connections;
-  const now = useNow();
-  const reset = useChange("connection_reset");
-  const { state, word } = connectionState(connection, now);
-  if (word === "off" || state === "ready") return null;
-  const clear = (
-    <Button
-      size="sm"
-      disabled={reset.isPending}
-      onClick={() => reset.mutate({ id: connection.id }, { onSuccess: () => notify.done(words.resetDone) })}
-    >
-      <RotateCcw aria-hidden />
-      {words.reset}
-    </Button>
-  );
-  if (state === "degraded") {
-    return (
-      <section className="flex flex-col items-start gap-2.5 rounded-md bg-sunken px-3 py-2.5">
-        <div>
-          <h3 className="text-ink-faint">{words.lastError}</h3>
-          <p className="select-text break-words">{connection.lastError}</p>
-        </div>
-        {clear}
-      </section>
-    );
-  }
-  return (
-    <WhyNot
-      mechanism={messages.state.technical[state]}
-      reason={connection.lastError ?? messages.state[word]}
-      until={state === "cooling" ? connection.rateLimitedUntil : null}
-      action={state !== "blocked" && clear}
-    />
-  );
 }
 
 function Details({ connection }: { connection: Connection }) {

@@ -64,7 +64,7 @@ describe("adding a connection", () => {
 describe("a connection's panel", () => {
   const cooling = connection("c1", {
     name: "Work",
-    testStatus: "error",
+    testStatus: "unavailable",
     rateLimitedUntil: new Date(Date.now() + 162_000).toISOString(),
     lastError: "429 rate limit",
   });
@@ -75,6 +75,44 @@ describe("a connection's panel", () => {
     const why = await screen.findByRole("region", { name: "Why it is left out" });
     expect(why).toHaveTextContent("429 rate limit");
     expect(why).toHaveTextContent(/\(2:\d\d\)/);
+  });
+
+  it("tells its rests, its last error and what of the provider holds it back, each with the way out", async () => {
+    const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+    const failed = {
+      ...cooling,
+      backoffLevel: 3,
+      errorCode: 429,
+      lastErrorType: "rate_limit",
+      lastErrorAt: inMs(-9_000),
+    };
+    const host = fakeHost({
+      ...world({ connections: [cooling] }),
+      connection_get: () => ({
+        connection: failed,
+        lockouts: [
+          { model: "opus", reason: "quota_exhausted", scope: "model", remainingMs: 90_000, expiresAt: inMs(90_000) },
+          { model: "gone", reason: "rate_limit", scope: "model", remainingMs: 0, expiresAt: inMs(-1) },
+        ],
+        breaker: { state: "OPEN", failureCount: 12, retryAfterMs: 20_000 },
+        inFlight: 0,
+      }),
+      breaker_reset: () => ({ ok: true, resetCount: 1, lockoutsCleared: 0, message: "" }),
+      model_cooldowns_clear: () => ({ ok: true, removed: 1, clearedAll: false }),
+      connection_reset: () => ({ connection: failed }),
+    });
+    const { user } = open(at, host);
+    const health = within(await screen.findByRole("region", { name: "Health" }));
+    expect(health.getByText("HTTP 429 ·", { exact: false })).toHaveTextContent(/rate_limit/);
+    expect(health.getByText("Backoff level").nextSibling).toHaveTextContent("3");
+    expect(health.queryByText("gone")).not.toBeInTheDocument();
+    expect(health.getByRole("region", { name: "Why it is left out: Anthropic" })).toHaveTextContent(/\(0:(21|20|19)\)/);
+    await user.click(health.getByRole("button", { name: "Reset breaker" }));
+    await user.click(health.getByRole("button", { name: "Re-enable opus on Work" }));
+    await user.click(health.getByRole("button", { name: "Clear cooldown" }));
+    expect(host.calls("breaker_reset")).toEqual([{ id: "anthropic" }]);
+    expect(host.calls("model_cooldowns_clear")).toEqual([{ provider: "anthropic", connection: "c1", model: "opus" }]);
+    expect(host.calls("connection_reset")).toEqual([{ id: "c1" }]);
   });
 
   it("saves a name when it is left, and nothing while it is typed", async () => {

@@ -2,6 +2,7 @@ import { getRouteApi, Link, Outlet, useNavigate, useParams } from "@tanstack/rea
 import { ChevronLeft, FlaskConical, Pencil, Plus } from "lucide-react";
 import { useState } from "react";
 import type { CatalogProvider } from "@/bindings";
+import { BreakerBadge } from "@/components/BreakerBadge";
 import { CopyButton } from "@/components/CopyButton";
 import { FilterInput } from "@/components/FilterInput";
 import { Screen } from "@/components/Screen";
@@ -9,6 +10,8 @@ import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import { breakerNow } from "@/lib/breaker";
+import { useNow } from "@/lib/use-now";
 import { ConnectionTable } from "./ConnectionTable";
 import { SwitchAllMenu } from "./SwitchAllMenu";
 import { useConnectionsTest } from "./use-connections-test";
@@ -99,8 +102,17 @@ export function ProviderScreen() {
 /** Class, format, address and prefix in one line. */
 function Facts({ provider }: { provider: CatalogProvider }) {
   const messages = useMessages();
+  const now = useNow();
+  const breakers = useRead("breakers_list", null);
+  const told = breakers.data?.breakers.find((candidate) => candidate.provider === provider.id);
+  const state = told && breakerNow(told, breakers.dataUpdatedAt, now);
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-x-4 gap-y-0.5">
+      {state && state !== "CLOSED" && (
+        <Link to="/monitoring/health/$providerId" params={{ providerId: provider.id }} className="hover:underline">
+          <BreakerBadge state={state} />
+        </Link>
+      )}
       <span>{messages.classes[provider.custom ? "custom" : provider.class].name}</span>
       <span>{(provider.dialects ?? [provider.dialect]).map((dialect) => messages.dialects[dialect]).join(", ")}</span>
       {provider.baseUrl && (

@@ -30,9 +30,10 @@ export function Exclusions({ request }: { request: RequestDetail }) {
             reason={
               first.reason in words.reasons ? words.reasons[first.reason as keyof typeof words.reasons] : first.reason
             }
+            cause={first.cause}
             until={first.until}
             end={first.mechanism in words.ends ? words.ends[first.mechanism as keyof typeof words.ends] : undefined}
-            action={<Remedy exclusions={group} keyId={request.keyId} />}
+            action={<Remedy exclusions={group} request={request} />}
           />
         );
       })}
@@ -45,7 +46,8 @@ function nameOf({ connectionName, provider, model }: RequestExclusion): string {
 }
 
 /** Where the person goes to change it; nothing where only time or another request helps. */
-function Remedy({ exclusions, keyId }: { exclusions: readonly RequestExclusion[]; keyId: string | null }) {
+function Remedy({ exclusions, request }: { exclusions: readonly RequestExclusion[]; request: RequestDetail }) {
+  const { keyId, requestedModel } = request;
   const words = useMessages().requests.story;
   const look = buttonClass({ size: "sm" });
   switch (exclusions[0]?.mechanism) {
@@ -64,6 +66,7 @@ function Remedy({ exclusions, keyId }: { exclusions: readonly RequestExclusion[]
     case "switched_off":
     case "excluded_model":
     case "credential_gate":
+    case "terminal_state":
     case "concurrency_cap":
       return exclusions.slice(0, NAMED).map(
         (exclusion) =>
@@ -83,5 +86,20 @@ function Remedy({ exclusions, keyId }: { exclusions: readonly RequestExclusion[]
     case "request_exhaustion":
     case undefined:
       return null;
+    case "circuit_breaker":
+      return (
+        <Link to="/monitoring/health/$providerId" params={{ providerId: exclusions[0].provider }} className={look}>
+          {words.openHealth}
+        </Link>
+      );
+    case "connection_cooldown":
+    case "model_lockout":
+    case "provider_cooldown":
+      // What a timer ends may have ended since.
+      return (
+        <Link to="/monitoring/explain" search={{ model: requestedModel }} className={look}>
+          {words.whyNow}
+        </Link>
+      );
   }
 }

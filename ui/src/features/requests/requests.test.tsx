@@ -143,6 +143,7 @@ describe("the story of a request", () => {
         mechanism: "switched_off",
         reason: "switched_off",
         until: null,
+        cause: null,
       },
     ],
     changes: ["BACKGROUND_DEGRADE"],

@@ -127,9 +127,10 @@ impl Facts<'_> {
 
     /// A refusal of one model: the fault is its name or the plan, not the sign-in (decision 39).
     pub(super) fn is_model_denied(&self) -> bool {
+        let message = self.message.to_lowercase();
         let confirmed = self.is_word(&["permission_error"])
-            && self.text.contains("model")
-            && any(self.text, &["access", "permission", "entitled", "subscription"]);
+            && message.contains("model")
+            && any(&message, &["access", "permission", "entitled", "subscription"]);
         (any(self.text, &wording::MODEL_DENIED) || confirmed) && !any(self.text, &wording::CREDENTIAL)
     }
 }

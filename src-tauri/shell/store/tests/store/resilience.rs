@@ -14,6 +14,7 @@ fn breaker(provider: &str, failures: u32) -> StoredBreaker {
         failure_count: failures,
         last_failure_time: Some(at(5)),
         options: BreakerOptions {
+            provider_class: Some(domain::ProviderClass::Apikey),
             failure_threshold: 12,
             reset_timeout: 30_000,
             half_open_requests: 1,

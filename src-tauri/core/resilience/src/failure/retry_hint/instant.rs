@@ -168,7 +168,7 @@ mod tests {
             ("02-29 00:00 UTC", "2025-06-01T00:00Z", None),
             ("08-10 04:00", "2026-08-09T12:00Z", None),
         ] {
-            assert_eq!(leading(text.as_bytes(), at(now)), expected.map(at), "{text:?} from {now}");
+            assert_eq!(leading(text.as_bytes(), at(now)), expected.map(at), "{text:?} from {now:?}");
         }
     }
 }

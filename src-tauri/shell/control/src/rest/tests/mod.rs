@@ -2,7 +2,9 @@
 
 mod observing;
 mod records;
+mod resilience;
 mod rules;
+mod sparing;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -11,11 +13,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ::resilience::Row;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
-use domain::{Clock, Millis, Timestamp};
+use domain::connection::{AuthType, Connection, ProviderSpecific};
+use domain::{Clock, ConnectionId, Millis, ProviderId, Timestamp};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use gateway::edge::Peer;
@@ -52,6 +56,11 @@ struct Reply {
 
 impl World {
     async fn new() -> World {
+        World::with(&[], Vec::new()).await
+    }
+
+    /// With connections of the provider `openai`, and with what an earlier run of the gateway left behind about them.
+    async fn with(connections: &[&str], rows: Vec<Row>) -> World {
         let dir = tempfile::tempdir().expect("a folder");
         let clock = Arc::new(TestClock::default());
         let tracker = TaskTracker::new();
@@ -59,6 +68,10 @@ impl World {
         let options = Options { secret_store: SecretStoreChoice::File };
         let as_clock = || Arc::clone(&clock) as Arc<dyn Clock>;
         let store = Store::open(dir.path(), options, as_clock(), &tracker, cancel.clone()).await.expect("a store");
+        for name in connections {
+            store.insert_connection(&stored(name), Some(format!("sk-secret-of-{name}").into())).await.expect("stored");
+        }
+        store.record_rows(rows);
         let transport = Arc::new(Scripted::default());
         let (settings, _) = settings::Layered::new(&BTreeMap::new(), None, BTreeMap::new());
         let gateway = Gateway::new(Parts {
@@ -135,6 +148,28 @@ impl Reply {
         let error = &self.body["error"];
         let field = error["details"][0]["field"].as_str().unwrap_or_default();
         (self.status.as_u16(), error["code"].as_str().unwrap_or_default(), field)
+    }
+}
+
+/// A connection of the provider `openai` whose id is its name.
+fn stored(name: &str) -> Connection {
+    Connection {
+        id: ConnectionId::from(name),
+        provider: ProviderId::from("openai"),
+        name: name.to_owned(),
+        auth_type: AuthType::Apikey,
+        priority: 1,
+        is_active: true,
+        default_model: None,
+        credential_tail: None,
+        max_concurrent: None,
+        excluded_models: Vec::new(),
+        proxy_url: None,
+        tags: Vec::new(),
+        specific: ProviderSpecific::default(),
+        extra: serde_json::Map::new(),
+        created_at: Timestamp::from_millis(START),
+        updated_at: Timestamp::from_millis(START),
     }
 }
 

@@ -1,0 +1,13 @@
+import type { ExclusionCause } from "@/bindings";
+import { RelativeTime } from "./Time";
+
+/** What the provider said when it came to this. */
+export function Cause({ cause }: { cause: ExclusionCause | null }) {
+  if (!cause) return null;
+  return (
+    <p className="select-text break-words text-ink-faint text-xs">
+      {cause.status !== null && <span className="font-mono">{cause.status} </span>}
+      {cause.message} · <RelativeTime at={cause.at} />
+    </p>
+  );
+}

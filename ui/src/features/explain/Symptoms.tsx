@@ -1,0 +1,43 @@
+/** What one sees from outside, and which screen tells why (resilience specification, 22.4). */
+import { Link } from "@tanstack/react-router";
+import { Section } from "@/components/Field";
+import { useMessages } from "@/i18n";
+
+const symptoms = {
+  allKeys: ["/monitoring/health", "/monitoring/cooldowns"],
+  stillOut: ["/monitoring/health"],
+  oneKey: ["/monitoring/cooldowns"],
+  oneModel: ["/settings/cooldowns"],
+  notBack: ["/monitoring/cooldowns"],
+} as const;
+
+export function Symptoms() {
+  const messages = useMessages();
+  const words = messages.explain;
+  const names = {
+    "/monitoring/health": messages.shell.health,
+    "/monitoring/cooldowns": messages.shell.cooldowns,
+    "/settings/cooldowns": messages.shell.modelCooldowns,
+  };
+  return (
+    <Section title={words.symptomsTitle}>
+      <dl className="max-w-[860px]">
+        {(Object.keys(symptoms) as (keyof typeof symptoms)[]).map((symptom) => (
+          <div key={symptom} className="flex items-baseline justify-between gap-6 border-b py-2.5 last:border-b-0">
+            <div className="min-w-0">
+              <dt className="font-medium">{words.symptoms[symptom].seen}</dt>
+              <dd className="text-ink-soft">{words.symptoms[symptom].means}</dd>
+            </div>
+            <dd className="flex shrink-0 flex-col items-end">
+              {symptoms[symptom].map((to) => (
+                <Link key={to} to={to} className="text-accent-text hover:underline">
+                  {names[to]}
+                </Link>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
+  );
+}

@@ -1,0 +1,97 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { fakeHost } from "@/test/fake-host";
+import { expectAccessible, open } from "@/test/render";
+import { breaker, inSeconds, resilienceWorld } from "@/test/resilience-world";
+import { world } from "@/test/world";
+
+const at = "/monitoring/health";
+const gateway = (part = {}) => ({ ...world(), ...resilienceWorld(part) });
+const openAi = () =>
+  breaker("openai", {
+    providerName: "OpenAI",
+    state: "OPEN",
+    failureCount: 12,
+    retryAfterMs: 30_000,
+    lastFailure: inSeconds(-5),
+    transitions: [
+      {
+        from: "CLOSED",
+        to: "DEGRADED",
+        timestamp: inSeconds(-600),
+        failureCount: 7,
+        reason: "elevated-failures (7/12)",
+      },
+      { from: "DEGRADED", to: "OPEN", timestamp: inSeconds(-5), failureCount: 12, reason: "kind:server_error" },
+    ],
+  });
+const ollama = () => breaker("ollama", { providerName: "Ollama" });
+
+afterEach(() => vi.restoreAllMocks());
+
+describe("Monitoring → Health", () => {
+  it("says in one sentence who is stopped, and puts it first", async () => {
+    open(at, fakeHost(gateway({ breakers: [ollama(), openAi()] })));
+    expect(await screen.findByText("OpenAI is stopped.")).toBeVisible();
+    const [, first] = within(screen.getByRole("grid")).getAllByRole("row");
+    expect(first).toHaveTextContent(/OpenAI.*Stopped.*12 of 12.*0:(31|30|29)/);
+  });
+
+  it("says that all is well", async () => {
+    open(at, fakeHost(gateway({ breakers: [ollama()] })));
+    expect(await screen.findByText("The one provider in use works.")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Reset all" })).not.toBeInTheDocument();
+  });
+
+  it("shows the next try when the wait is over, without being told", async () => {
+    open(at, fakeHost(gateway({ breakers: [openAi()] })));
+    await screen.findByText("Stopped");
+    const clock = Date.now;
+    vi.spyOn(Date, "now").mockImplementation(() => clock() + 31_000);
+    await waitFor(() => expect(screen.getByText("with the next request")).toBeVisible(), { timeout: 4_000 });
+  });
+
+  it("draws the last hour in words too", async () => {
+    open(at, fakeHost(gateway({ breakers: [openAi()] })));
+    const ribbon = await screen.findByRole("img", { name: /OpenAI in the last hour/ });
+    expect(ribbon).toHaveAccessibleName(/Working .* Degraded .* Stopped/);
+  });
+
+  it("resets one", async () => {
+    const host = fakeHost(gateway({ breakers: [ollama(), openAi()] }));
+    const { user } = open(at, host);
+    await user.click(await screen.findByRole("button", { name: "Reset the breaker of OpenAI" }));
+    expect(await screen.findByText("All 2 providers in use work.")).toBeVisible();
+    expect(host.calls("breaker_reset")).toEqual([{ id: "openai" }]);
+  });
+
+  it("resets all after asking", async () => {
+    const host = fakeHost(gateway({ breakers: [ollama(), openAi()] }));
+    const { user } = open(at, host);
+    await user.click(await screen.findByRole("button", { name: "Reset all" }));
+    await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Reset all" }));
+    expect(await screen.findByText("All 2 providers in use work.")).toBeVisible();
+    expect(host.calls("resilience_reset")).toHaveLength(1);
+  });
+
+  it("tells what happened to a provider, the latest first", async () => {
+    open(`${at}/openai`, fakeHost(gateway({ breakers: [openAi()] })));
+    const panel = await screen.findByRole("complementary", { name: "OpenAI" });
+    const [latest, before] = await within(panel).findAllByRole("listitem");
+    expect(latest).toHaveTextContent(/Stopped.*Too many failures · 12 failures/);
+    expect(before).toHaveTextContent(/Degraded.*Failures added up · 7 failures/);
+  });
+
+  it("shows the facts of the gateway", async () => {
+    open(at, fakeHost(gateway()));
+    expect(await screen.findByText("2 h 5 min")).toBeVisible();
+    expect(screen.getByText("3 of 4 ready · 1 off")).toBeVisible();
+    expect(await screen.findByRole("heading", { name: "No provider has been asked yet" })).toBeVisible();
+  });
+
+  it("is accessible", async () => {
+    const { container } = open(`${at}/openai`, fakeHost(gateway({ breakers: [ollama(), openAi()] })));
+    await screen.findByRole("complementary", { name: "OpenAI" });
+    await expectAccessible(container);
+  });
+});

@@ -1,0 +1,126 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { fakeHost, refuse } from "@/test/fake-host";
+import { expectAccessible, open } from "@/test/render";
+import { resilienceFields, resilienceWorld } from "@/test/resilience-world";
+import { world } from "@/test/world";
+
+const at = "/settings/resilience";
+const gateway = (part = {}) => ({ ...world(), ...resilienceWorld(part) });
+
+describe("Settings → Resilience", () => {
+  it("saves a length of time in the unit it is written in", async () => {
+    const host = fakeHost(gateway());
+    const { user } = open(at, host);
+    const rest = await screen.findByLabelText("First rest, API key");
+    expect(rest).toHaveValue("3");
+    await user.clear(rest);
+    await user.type(rest, "2 min{Enter}");
+    await waitFor(() =>
+      expect(host.calls("settings_update")).toEqual([
+        { resilienceSettings: { connectionCooldown: { apikey: { baseCooldownMs: 120_000 } } } },
+      ]),
+    );
+    expect(await screen.findByText("set here")).toBeVisible();
+    expect(screen.getByText("Default: 3 s")).toBeVisible();
+  });
+
+  it("takes a value back to its default", async () => {
+    const fields = resilienceFields.map((field) =>
+      field.path.endsWith("oauth.maxBackoffSteps") ? { ...field, value: 2, source: "stored" as const } : field,
+    );
+    const host = fakeHost(gateway({ fields }));
+    const { user } = open(at, host);
+    await user.click(await screen.findByRole("button", { name: "Reset Doublings at most, Subscription" }));
+    await waitFor(() => expect(screen.getByLabelText("Doublings at most, Subscription")).toHaveValue("8"));
+    expect(host.calls("settings_update")).toEqual([
+      { resilienceSettings: { connectionCooldown: { oauth: { maxBackoffSteps: null } } } },
+    ]);
+  });
+
+  it("refuses what is out of bounds without asking the gateway", async () => {
+    const host = fakeHost(gateway());
+    const { user } = open(at, host);
+    const wait = await screen.findByLabelText("Tries again after, On this computer");
+    await user.clear(wait);
+    await user.type(wait, "500 ms{Enter}");
+    expect(await screen.findByText("Must be between 1 s and 24 h.")).toBeVisible();
+    await user.clear(wait);
+    await user.type(wait, "soon{Enter}");
+    expect(await screen.findByText(/Must be a length of time/)).toBeVisible();
+    expect(host.calls("settings_update")).toEqual([]);
+  });
+
+  it("shows the gateway's refusal at the field it names", async () => {
+    const path = "resilienceSettings.providerBreaker.apikey.degradationThreshold";
+    const host = fakeHost({
+      ...gateway(),
+      settings_update: () => refuse({ code: "invalid_request", details: [{ field: path, message: "too high" }] }),
+    });
+    const { user } = open(at, host);
+    const degraded = await screen.findByLabelText("Degraded after, API key");
+    await user.clear(degraded);
+    await user.type(degraded, "20{Enter}");
+    await waitFor(() => expect(degraded).toBeInvalid());
+    expect(degraded).toHaveAccessibleDescription(/Must be below the failures that stop it\./);
+  });
+
+  it("lets a switch follow the provider, or not", async () => {
+    const host = fakeHost(gateway());
+    const { user } = open(at, host);
+    const hold = await screen.findByLabelText("Rate limits hold the breaker, API key");
+    expect(hold).toHaveDisplayValue("automatic");
+    await user.selectOptions(hold, "off");
+    await waitFor(() =>
+      expect(host.calls("settings_update")).toEqual([
+        { resilienceSettings: { connectionCooldown: { apikey: { useUpstream429BreakerHints: false } } } },
+      ]),
+    );
+  });
+
+  it("shows no setting of another screen", async () => {
+    open(at, fakeHost(gateway()));
+    await screen.findByLabelText("First rest, API key");
+    expect(screen.queryByText("First lock")).not.toBeInTheDocument();
+  });
+
+  it("is accessible", async () => {
+    const { container } = open(at, fakeHost(gateway()));
+    await screen.findByLabelText("First rest, API key");
+    await expectAccessible(container);
+  });
+});
+
+describe("ban phrases", () => {
+  it("are tried on the errors on record before they are added", async () => {
+    const host = fakeHost(gateway());
+    const { user } = open(at, host);
+    await user.type(await screen.findByLabelText("Phrase"), "limit");
+    expect(await screen.findByText("1 connection would have been banned by its last error:")).toBeVisible();
+    expect(screen.getByText("your monthly limit is reached")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Add phrase" }));
+    expect(host.calls("settings_update")).toEqual([{ customBannedSignals: ["limit"] }]);
+    expect(await screen.findByRole("button", { name: "Remove “limit”" })).toBeVisible();
+  });
+
+  it("are added once and taken off again", async () => {
+    const fields = resilienceFields.map((field) =>
+      field.path === "customBannedSignals" ? { ...field, value: ["closed"], source: "stored" as const } : field,
+    );
+    const host = fakeHost(gateway({ fields }));
+    const { user } = open(at, host, { preferences: { language: "it" } });
+    await user.type(await screen.findByLabelText("Frase"), "Closed");
+    expect(await screen.findByText("È già nell'elenco.")).toBeVisible();
+    expect(screen.getByRole("button", { name: "Aggiungi frase" })).toBeDisabled();
+    await user.click(screen.getByRole("button", { name: "Togli «closed»" }));
+    expect(host.calls("settings_update")).toEqual([{ customBannedSignals: null }]);
+  });
+
+  it("come with what a broad one costs", async () => {
+    open(at, fakeHost(gateway()));
+    const bans = within(
+      (await screen.findByRole("heading", { name: "Banned accounts" })).closest("section") as Element as HTMLElement,
+    );
+    expect(bans.getByText(/can take healthy accounts out for good/)).toBeVisible();
+  });
+});

@@ -1,0 +1,15 @@
+import type { Messages } from "@/i18n";
+import { settingKey } from "./setting-key";
+
+export type FieldWords = {
+  readonly label: string;
+  readonly help: string;
+  /** What is counted, where the gateway names no unit. */
+  readonly unit?: string;
+};
+
+/** What a setting is called. A path the dictionary does not know is shown as it is: better honest than hidden. */
+export function fieldWords(path: string, messages: Messages): FieldWords {
+  const fields: Readonly<Record<string, FieldWords>> = { ...messages.settings.fields, ...messages.resilience.fields };
+  return fields[path] ?? fields[settingKey(path)] ?? { label: path, help: "" };
+}
