@@ -64,7 +64,14 @@ impl World {
         world
     }
 
-    /// A first start: nobody has made a key yet.
+    /// The same where a request waits for accounts that cool, as on a fresh installation.
+    pub async fn start_patient() -> World {
+        let world = World::start().await;
+        world.resilience(json!({ "waitForCooldown": { "enabled": true } })).await;
+        world
+    }
+
+    /// A first start: nobody has made a key yet. Nothing waits for a cooldown: time stands still here, unless it is moved.
     pub async fn start_without_key(environment: &[(&str, &str)]) -> World {
         log::keep();
         let mut world = World {
@@ -86,6 +93,7 @@ impl World {
             extra_headers: Mutex::default(),
         };
         world.run().await;
+        world.resilience(json!({ "waitForCooldown": { "enabled": false } })).await;
         world
     }
 

@@ -257,7 +257,10 @@ impl CircuitBreaker {
         }
         match self.phase {
             Phase::Open => Change::Nothing,
-            Phase::HalfOpen { .. } => Change::State(self.close("probe-success", now)),
+            Phase::HalfOpen { .. } => {
+                self.clear();
+                Change::State(self.go(Phase::Closed, "probe-success".to_owned(), now))
+            }
             Phase::Closed | Phase::Degraded if self.failures == 0 => Change::Nothing,
             Phase::Closed | Phase::Degraded => {
                 self.failures -= 1;
@@ -322,13 +325,11 @@ impl CircuitBreaker {
 
     /// The operator's hand: closed, everything zeroed. The transition, when it was not closed.
     pub fn reset(&mut self, now: Timestamp) -> Option<Transition> {
+        let closed = self.phase == Phase::Closed;
+        self.clear();
         self.last_failure = None;
-        if self.phase == Phase::Closed {
-            self.clear();
-            self.generation += 1;
-            return None;
-        }
-        Some(self.close("manual-reset", now))
+        self.generation += 1;
+        (!closed).then(|| self.go(Phase::Closed, "manual-reset".to_owned(), now))
     }
 
     pub fn failures(&self) -> u32 {
@@ -370,11 +371,6 @@ impl CircuitBreaker {
         let Config { reset_timeout, max_backoff_multiplier, backoff_escalation_count, .. } = *terms.config;
         let longest = reset_timeout.as_millis().saturating_mul(u64::from(max_backoff_multiplier));
         doubled(reset_timeout, self.cycles.saturating_sub(backoff_escalation_count), Millis::new(longest))
-    }
-
-    fn close(&mut self, reason: &str, now: Timestamp) -> Transition {
-        self.clear();
-        self.go(Phase::Closed, reason.to_owned(), now)
     }
 
     fn clear(&mut self) {

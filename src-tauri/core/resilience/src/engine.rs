@@ -168,6 +168,9 @@ impl Engine {
         let health = self.connections.entry(candidate.connection.clone()).or_default();
         if health.provider.is_none() {
             health.provider = Some(candidate.provider.clone());
+            // What its owner did before it was first used could not be stored yet.
+            let cleared = health.cleared_at > 0;
+            self.pending.rows.extend(cleared.then(|| health.row(&candidate.connection, now)).flatten());
         }
         health.never_rests = candidate.nature.disable_cooling;
         health.gate.acquire(None);

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use domain::health::TestStatus;
 use domain::{ConnectionId, Reason, Timestamp};
 
+use super::settle::BAN;
 use super::{ConnectionHealth, Engine};
 use crate::circuit_breaker::Breakers;
 use crate::connection_cooldown::ConnectionCooldown;
@@ -35,9 +37,15 @@ impl Engine {
 fn health(row: StoredConnection, now: Timestamp) -> ConnectionHealth {
     let refused = row.last_error.as_ref().filter(|error| error.reason == Some(Reason::RequestRejected));
     let retries = Retries { count: row.expired_retry_count, at: row.expired_retry_at };
+    let mut cooldown = ConnectionCooldown::restore(row.rate_limited_until, row.probe_at, row.backoff_level, now);
+    if row.test_status == TestStatus::Banned
+        && let Some(until) = row.rate_limited_until.filter(|until| *until > now)
+    {
+        cooldown.rest_until(until.min(now + BAN));
+    }
     ConnectionHealth {
         status: ConnectionStatus::restore(row.test_status, retries, refused.map(|error| error.at), now),
-        cooldown: ConnectionCooldown::restore(row.rate_limited_until, row.probe_at, row.backoff_level, now),
+        cooldown,
         provider: Some(row.provider),
         last_error: row.last_error,
         last_used_at: row.last_used_at,

@@ -18,7 +18,7 @@ use crate::settings::Settings;
 use crate::stored::{Row, StoredConnection};
 
 /// How far an account that is banned is put away (resilience specification, 7.2).
-const BAN: Millis = Millis::days(365);
+pub(super) const BAN: Millis = Millis::days(365);
 /// An account's last use is stored to this precision.
 const USE_PRECISION: Millis = Millis::minutes(1);
 
@@ -164,6 +164,7 @@ impl Engine {
             let Some(provider) = health.provider.clone() else { continue };
             let Some(until) = health.cooldown.on_shared_limit(&failing, now) else { continue };
             let message = format!("Shared egress IP quota exhausted ({provider})");
+            health.status.on_answer();
             health.hold(LastError { message, status: Some(429), ..error.clone() });
             effects.events.push(Event::ConnectionCooling { provider, connection: id.clone(), until });
             effects.rows.extend(health.row(&id, now));
