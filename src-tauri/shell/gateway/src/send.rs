@@ -91,7 +91,9 @@ pub(crate) async fn send(
     let response = respond(gateway, outgoing, &target, &judge).await?;
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
-        return Err(refused(gateway, &target, &judge, response).await);
+        let failed = refused(gateway, &target, &judge, response).await;
+        failed.status.into_iter().for_each(|status| recorder.restated(status));
+        return Err(failed);
     }
     match framing(request, response.headers()) {
         Some(framing) => held_stream(gateway, request, &target, judge, response, framing, recorder).await,
