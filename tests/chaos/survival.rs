@@ -95,6 +95,84 @@ async fn check(program: &Program, acknowledged: &Acknowledged) {
     assert_eq!(health["connectionHealth"]["withoutCredential"], 0, "{health}");
 }
 
+/// How many failures are suffered while the program is killed again and again.
+const FAILURES: u64 = 1_000;
+
+/// Asks, many at once, until the program dies.
+async fn fail_until_dead(program: &Program, key: &str) {
+    let http = client();
+    let asking = (0..8).map(|_| async {
+        let body = acceptance::messages_body("anthropic/m1", false);
+        loop {
+            let request = http.post(format!("{}/v1/messages", program.url)).header("x-api-key", key);
+            let request = request.header("content-type", "application/json").body(body.clone());
+            let Ok(reply) = request.send().await else { return };
+            if reply.bytes().await.is_err() {
+                return;
+            }
+        }
+    });
+    let dying = futures_util::future::join_all(asking);
+    tokio::time::timeout(PATIENCE, dying).await.expect("the program dies");
+}
+
+/// Nothing half-written: a rest without its reason, a state that does not exist, a breaker that counted what nobody saw.
+async fn check_health(program: &Program, suffered: u64) {
+    let list = program.manage(&client(), Method::GET, "/api/providers", None).await;
+    for connection in list["connections"].as_array().expect("connections") {
+        let status = connection["testStatus"].as_str().unwrap_or_default();
+        assert!(matches!(status, "unknown" | "active" | "unavailable"), "{connection}");
+        let (rests, blamed) = (connection["backoffLevel"] != 0, connection["lastError"].is_string());
+        assert!(!rests || blamed, "{connection}");
+        assert!(!blamed || connection["lastErrorAt"].is_string() && connection["errorCode"] == 503, "{connection}");
+    }
+    let health = program.manage(&client(), Method::GET, "/api/monitoring/health", None).await;
+    assert_eq!(health["status"], "healthy", "{health}");
+    for breaker in health["providerBreakers"].as_array().expect("breakers") {
+        assert!(breaker["failureCount"].as_u64().is_some_and(|count| count <= suffered), "{breaker}");
+    }
+}
+
+/// RP-06
+#[tokio::test]
+async fn a_program_killed_amid_failures_finds_its_health_whole_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let upstream = FakeUpstream::start().expect("a fake upstream");
+    upstream.set_default(Step::error(503, "down"));
+    let mut key = String::new();
+    for round in 0.. {
+        let program = Program::start(folder.path()).await;
+        if round == 0 {
+            key = program.set_up(&client(), &upstream).await;
+            let settings = json!({
+                "waitForCooldown": {"enabled": false},
+                "connectionCooldown": {"apikey": {"baseCooldownMs": 1, "maxBackoffSteps": 2}},
+                "providerBreaker": {"apikey": {"failureThreshold": 1_000, "degradationThreshold": 3}},
+            });
+            program.manage(&client(), Method::PATCH, "/api/resilience", Some(settings)).await;
+        }
+        let suffered = upstream.count(None).arrived;
+        check_health(&program, suffered).await;
+        if suffered >= FAILURES || round == 40 {
+            println!("{suffered} failures, {round} kills");
+            upstream.set_default(Step::ok("fine"));
+            program.manage(&client(), Method::POST, "/api/resilience/reset", None).await;
+            let served = async {
+                while !program.ask(&client(), &key).await.status().is_success() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, served).await.expect("it serves again");
+            return;
+        }
+        // The moment of death is real time: that is what this test is about.
+        let killing = program.kill_in(Duration::from_millis(60 + 37 * (round % 7)));
+        fail_until_dead(&program, &key).await;
+        killing.join().expect("killed");
+        assert!(!program.ended().await.success());
+    }
+}
+
 #[tokio::test]
 async fn a_request_to_stop_lets_a_running_stream_finish() {
     let folder = tempfile::tempdir().expect("a folder");

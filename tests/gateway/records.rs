@@ -144,6 +144,7 @@ async fn every_ending_writes_exactly_one_row() {
         [("openai/m1", 200), ("openai/m1", 400), ("openai/m1", 500), ("nothing/m1", 404), ("openai/m1", 200)]
     {
         assert_eq!(agent.post("/v1/chat/completions", chat_body(model, false)).await.status, status);
+        world.advance(Millis::seconds(3));
     }
     let rows = world.requests().await;
     let ended: Vec<_> = rows.iter().rev().map(|row| (row["status"].as_u64(), row["outcome"].as_str())).collect();

@@ -73,6 +73,7 @@ async fn a_stream_cut_after_some_text_ends_with_an_error_and_no_second_call() {
             assert_eq!(row["attempts"], 1);
             let shown = world.connection(&first).await;
             assert!(shown["lastError"].is_string(), "the upstream's failure is remembered: {shown}");
+            world.managed(http::Method::POST, &format!("/api/providers/{}/reset", first.id), None).await;
         }
         delete(&world, [first, second]).await;
     }

@@ -2,11 +2,13 @@
 
 use acceptance::Ask;
 use domain::{Millis, Timestamp};
-use fake_upstream::Step;
+use fake_upstream::{Gate, Step};
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, AK2, LO, OA, ask, begin, error_of, fresh_model, open, post, post_m1, send, start, uncooled};
+use crate::cast::{
+    AK, AK2, LO, OA, ask, at_once, begin, error_of, fresh_model, open, post, post_m1, send, start, uncooled,
+};
 
 #[tokio::test]
 async fn an_api_key_provider_is_watched_at_seven_failures_and_left_alone_at_twelve() {
@@ -256,10 +258,10 @@ async fn what_was_under_way_when_it_opened_moves_nothing() {
     // CB-20, CB-21
     let world = start().await;
     let c1 = uncooled(&world, AK, "c1").await;
-    let slowly = std::time::Duration::from_millis(400);
+    let gate = Gate::closed();
     world.script(&c1).then(Step::error(503, "down"));
-    world.script_model(&c1, "slow").then(Step::error(503, "down").after(slowly));
-    world.script_model(&c1, "late").then(Step::ok("fine").after(slowly));
+    world.script_model(&c1, "slow").then(Step::error(503, "down").held(&gate));
+    world.script_model(&c1, "late").then(Step::ok("fine").held(&gate));
     let mut under_way = Vec::new();
     for model in ["slow", "slow", "late"] {
         under_way.push(begin(&world, &c1, &ask(AK, model)).await);
@@ -267,6 +269,7 @@ async fn what_was_under_way_when_it_opened_moves_nothing() {
     send(&world, AK, 12).await;
     assert_eq!(world.breaker_state(AK), ("OPEN", 12));
     world.advance(Millis::seconds(20));
+    gate.open();
     let mut statuses = Vec::new();
     for asking in under_way {
         statuses.push(asking.await.expect("a reply").status.as_u16());
@@ -288,12 +291,7 @@ async fn a_storm_on_fifty_accounts_opens_once_and_loses_no_failure() {
     for number in 0..50 {
         world.connect(AK, &format!("c{number}")).await;
     }
-    let asking: Vec<_> = (0..50)
-        .map(|_| {
-            let (agent, ask) = (world.agent(), ask(AK, "m1"));
-            tokio::spawn(async move { agent.post(&ask.path, ask.body).await })
-        })
-        .collect();
+    let asking: Vec<_> = at_once(&world, &ask(AK, "m1"), 50).collect();
     for reply in asking {
         assert_eq!(reply.await.expect("a reply").status, 503);
     }

@@ -7,6 +7,7 @@ use acceptance::{Ask, Connection, Reply, World};
 use domain::Dialect;
 use fake_upstream::Step;
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 /// An API-key provider that speaks Chat and Responses.
 pub(crate) const AK: &str = "openai";
@@ -23,9 +24,7 @@ pub(crate) const DIALECTS: [Dialect; 4] = [Dialect::Chat, Dialect::Responses, Di
 
 /// A fresh gateway that answers at once where it could wait for a cooldown.
 pub(crate) async fn start() -> World {
-    let world = World::start().await;
-    world.resilience(json!({ "waitForCooldown": { "enabled": false } })).await;
-    world
+    World::start().await
 }
 
 /// What clients of a provider speak.
@@ -58,12 +57,28 @@ pub(crate) async fn post_m1(world: &World, provider: &'static str) -> Reply {
 }
 
 /// Sends a request in the background; it has reached the provider when this returns.
-pub(crate) async fn begin(world: &World, connection: &Connection, ask: &Ask) -> tokio::task::JoinHandle<Reply> {
+pub(crate) async fn begin(world: &World, connection: &Connection, ask: &Ask) -> JoinHandle<Reply> {
     let before = world.calls(connection).len() as u64;
     let (agent, ask) = (world.agent(), ask.clone());
     let asking = tokio::spawn(async move { agent.post(&ask.path, ask.body).await });
     world.wait_for_calls(connection, before + 1).await;
     asking
+}
+
+/// Sends the same request so many times at once; all have reached the provider when this returns.
+pub(crate) async fn crowd(world: &World, connection: &Connection, ask: &Ask, size: u64) -> Vec<JoinHandle<Reply>> {
+    let before = world.calls(connection).len() as u64;
+    let asking = at_once(world, ask, size).collect();
+    world.wait_for_calls(connection, before + size).await;
+    asking
+}
+
+/// Sends the same request so many times at once.
+pub(crate) fn at_once(world: &World, ask: &Ask, size: u64) -> impl Iterator<Item = JoinHandle<Reply>> {
+    (0..size).map(|_| {
+        let (agent, ask) = (world.agent(), ask.clone());
+        tokio::spawn(async move { agent.post(&ask.path, ask.body).await })
+    })
 }
 
 /// A model name that nobody has asked for yet: no lock of another request stands in its way.

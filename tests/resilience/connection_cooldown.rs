@@ -5,11 +5,13 @@ use std::time::Duration;
 use acceptance::{Ask, Connection, World};
 use domain::Millis;
 use domain::health::TestStatus;
-use fake_upstream::Step;
+use fake_upstream::{Gate, Step};
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, DIALECTS, LO, OA, ask, ask_stream, begin, error_of, post, post_m1, send, start, uncooled};
+use crate::cast::{
+    AK, DIALECTS, LO, OA, ask, ask_stream, begin, crowd, error_of, post, post_m1, send, start, uncooled,
+};
 
 /// Fails an account once and returns how long it rests; its cooldown must be over.
 async fn fail(world: &World, connection: &Connection, provider: &'static str) -> Millis {
@@ -138,17 +140,13 @@ async fn fifty_failures_at_once_cost_one_rest_and_one_step() {
     for status in [500, 429] {
         let world = start().await;
         let c1 = world.connect(AK, "c1").await;
-        world.script(&c1).then(Step::error(status, "oops").after(Duration::from_millis(150)));
-        let asking: Vec<_> = (0..50)
-            .map(|_| {
-                let (agent, ask) = (world.agent(), ask(AK, "m1"));
-                tokio::spawn(async move { agent.post(&ask.path, ask.body).await })
-            })
-            .collect();
+        let gate = Gate::closed();
+        world.script(&c1).then(Step::error(status, "oops").held(&gate));
+        let asking = crowd(&world, &c1, &ask(AK, "m1"), 50).await;
+        gate.open();
         for reply in asking {
             assert_eq!(reply.await.expect("a reply").status.as_u16(), status);
         }
-        assert!(world.calls(&c1).len() > 10, "they were under way together: {}", world.calls(&c1).len());
         assert_eq!(world.cooling(&c1), Some(Millis::seconds(3)), "{status}");
         assert_eq!(world.health(&c1).backoff_level, 1, "{status}");
         world.check_invariants().await;
@@ -162,13 +160,10 @@ async fn a_burst_of_forty_refusals_is_one_step_in_every_dialect() {
         let world = start().await;
         let asked = Ask::new(dialect, true);
         let c1 = world.connect(asked.provider, "c1").await;
-        world.script(&c1).then(Step::error(429, "slow down").after(Duration::from_millis(150)));
-        let asking: Vec<_> = (0..40)
-            .map(|_| {
-                let (agent, ask) = (world.agent(), asked.clone());
-                tokio::spawn(async move { agent.post(&ask.path, ask.body).await })
-            })
-            .collect();
+        let gate = Gate::closed();
+        world.script(&c1).then(Step::error(429, "slow down").held(&gate));
+        let asking = crowd(&world, &c1, &asked, 40).await;
+        gate.open();
         for reply in asking {
             assert_eq!(reply.await.expect("a reply").status, 429, "{dialect:?}");
         }
@@ -191,10 +186,12 @@ async fn a_failure_during_a_rest_changes_nothing_and_one_after_it_is_the_next_st
         let world = start().await;
         let c1 = world.connect(AK, "c1").await;
         world.script(&c1).then(Step::error(500, "oops"));
-        world.script_model(&c1, "slow").then(Step::error(500, "oops").after(Duration::from_millis(250)));
+        let gate = Gate::closed();
+        world.script_model(&c1, "slow").then(Step::error(500, "oops").held(&gate));
         let slow = begin(&world, &c1, &ask(AK, "slow")).await;
         post_m1(&world, AK).await;
         world.advance(Millis::new(later));
+        gate.open();
         slow.await.expect("a reply");
         assert_eq!(world.cooling(&c1), Some(Millis::new(left)), "{later}");
         assert_eq!(world.health(&c1).backoff_level, level, "{later}");
@@ -224,9 +221,11 @@ async fn a_slow_success_does_not_wipe_out_a_newer_failure() {
     let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(Step::error(500, "oops"));
-    world.script_model(&c1, "slow").then(Step::ok("fine").after(Duration::from_millis(250)));
+    let gate = Gate::closed();
+    world.script_model(&c1, "slow").then(Step::ok("fine").held(&gate));
     let slow = begin(&world, &c1, &ask(AK, "slow")).await;
     post_m1(&world, AK).await;
+    gate.open();
     assert_eq!(slow.await.expect("a reply").status, 200);
     assert_eq!(world.cooling(&c1), Some(Millis::seconds(3)));
     let health = world.health(&c1);
@@ -437,47 +436,4 @@ async fn a_stream_that_only_pings_is_noted_and_cools_only_where_told() {
         }
         world.check_invariants().await;
     }
-}
-
-#[tokio::test]
-async fn a_request_waits_for_a_short_rest_and_not_for_a_long_one() {
-    // CC-21, CC-22
-    let world = World::start().await;
-    let c1 = world.connect(AK, "c1").await;
-    world.script(&c1).then(Step::error(500, "oops")).then(Step::ok("fine"));
-    let asking = begin(&world, &c1, &ask(AK, "m1")).await;
-    let reply = crate::streams::while_time_passes(&world, asking).await;
-    assert_eq!((reply.status.as_u16(), world.calls(&c1).len()), (200, 2), "{}", reply.text());
-
-    for (seconds, waits) in [(91, false), (90, true)] {
-        let step = Step::error(429, "slow down").with_header("retry-after", &seconds.to_string());
-        world.script(&c1).then(step).then(Step::ok("fine"));
-        let asking = begin(&world, &c1, &ask(AK, "m1")).await;
-        let reply = crate::streams::while_time_passes(&world, asking).await;
-        assert_eq!(reply.status == 200, waits, "{seconds}: {}", reply.text());
-        world.reset(&c1).await;
-    }
-    world.check_invariants().await;
-}
-
-#[tokio::test]
-async fn a_request_waits_five_times_at_most_and_a_client_that_leaves_ends_the_wait() {
-    // CC-22
-    let world = World::start().await;
-    let c1 = world.connect(AK, "c1").await;
-    let limited = || Step::error(429, "slow down").with_header("retry-after", "10");
-    world.script(&c1).then(limited());
-    let asking = begin(&world, &c1, &ask(AK, "m1")).await;
-    let reply = crate::streams::while_time_passes(&world, asking).await;
-    assert_eq!((reply.status.as_u16(), world.calls(&c1).len()), (429, 6), "{}", reply.text());
-    world.reset(&c1).await;
-
-    let asking = begin(&world, &c1, &ask(AK, "m1")).await;
-    world.wait_for_endings(&c1, 7).await;
-    asking.abort();
-    world.settle().await;
-    world.advance(Millis::minutes(2));
-    world.check_invariants().await;
-    assert_eq!(world.calls(&c1).len(), 7, "nobody is asked for a client that is gone");
-    assert_eq!(world.last_request().await["outcome"], "aborted");
 }

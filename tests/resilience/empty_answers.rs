@@ -109,7 +109,7 @@ async fn headers_and_then_nothing_is_passed_over_in_time() {
             )
             .await;
         let asking = crate::cast::begin(&world, &c1, &asked).await;
-        let reply = crate::streams::until_asked(&world, &c2, asking).await;
+        let reply = crate::streams::until_given_up(&world, &c1, asking).await;
         assert_eq!(reply.status, 200, "{dialect:?}: {}", reply.text());
         assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(c2.id.as_str()), "{dialect:?}");
         assert!(world.wait_for_endings(&c1, 1).await[0].cancelled(), "{dialect:?}: the silent call is cancelled");
@@ -135,7 +135,7 @@ async fn signs_of_life_alone_are_no_answer() {
         let early = json!({ "chat": 0, "messages": 0, "responses": 0, "gemini": 0 });
         world.set(json!({ "gateway": { "keepAliveAfterMs": early } })).await;
         let asking = crate::cast::begin(&world, &c1, &asked).await;
-        let reply = crate::streams::until_asked(&world, &c2, asking).await;
+        let reply = crate::streams::until_given_up(&world, &c1, asking).await;
         assert_eq!(reply.status, 200, "{dialect:?}: {}", reply.text());
         assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(c2.id.as_str()), "{dialect:?}");
         let health = world.health(&c1);

@@ -1,14 +1,14 @@
 //! Waits that an upstream announces for hours or days (decision 19; scenarios CC-31, CC-32).
 
-use std::time::Duration;
-
 use acceptance::Ask;
 use domain::Millis;
-use fake_upstream::Step;
+use fake_upstream::{Gate, Step};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use http::Method;
 use serde_json::json;
 
-use crate::cast::{AK, DIALECTS, ask, post, post_m1, start};
+use crate::cast::{AK, DIALECTS, ask, at_once, post, post_m1, start};
 
 const FIVE_DAYS: u64 = 5 * 24 * 3_600;
 const SIX_HOURS: u64 = 6 * 3_600;
@@ -32,15 +32,14 @@ async fn a_long_bench_is_probed_every_six_hours_and_the_client_hears_the_real_en
         assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (429, Some(left.to_string().as_str())));
         assert_eq!(world.calls(&c1).len() as u64, round, "one millisecond early");
         world.advance(Millis::new(1));
-        world.script(&c1).then(benched(FIVE_DAYS).after(Duration::from_millis(300)));
-        let asking: Vec<_> = (0..20)
-            .map(|_| {
-                let (agent, ask) = (world.agent(), ask(AK, "m1"));
-                tokio::spawn(async move { agent.post(&ask.path, ask.body).await })
-            })
-            .collect();
-        for reply in asking {
-            let reply = reply.await.expect("a reply");
+        let gate = Gate::closed();
+        world.script(&c1).then(benched(FIVE_DAYS).held(&gate));
+        let mut asking: FuturesUnordered<_> = at_once(&world, &ask(AK, "m1"), 20).collect();
+        while let Some(reply) = asking.next().await {
+            let reply = reply.expect("a reply");
+            if asking.len() == 1 {
+                gate.open();
+            }
             assert_eq!(reply.status, 429, "{}", reply.text());
             let told: u64 = reply.header("retry-after").and_then(|text| text.parse().ok()).expect("a wait");
             assert!(told >= FIVE_DAYS - round * SIX_HOURS, "{told}");

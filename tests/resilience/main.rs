@@ -25,3 +25,4 @@ mod settings;
 mod streams;
 mod stress;
 mod terminal;
+mod waiting;

@@ -2,11 +2,9 @@
 //!
 //! Direct requests take the path that is always on; the configurable one belongs to combos.
 
-use std::time::Duration;
-
 use acceptance::{Ask, Connection, World};
 use domain::Millis;
-use fake_upstream::{Break, Step};
+use fake_upstream::{Break, Gate, Step};
 use http::Method;
 use serde_json::json;
 
@@ -129,14 +127,13 @@ async fn an_announced_wait_is_taken_as_it_is() {
 async fn a_longer_lock_survives_a_shorter_one() {
     // ML-11
     let (world, _, c1) = model_scoped().await;
-    let short = Step::error(429, "slow down").with_header("retry-after", "120").after(Duration::from_millis(250));
-    world.script(&c1).then(Step::error(429, "slow down").with_header("retry-after", "1800"));
-    let slow = {
-        world.script(&c1).then(short).then(Step::error(429, "slow down").with_header("retry-after", "1800"));
-        crate::cast::begin(&world, &c1, &ask(MS, "m1")).await
-    };
+    let limited = |seconds: &str| Step::error(429, "slow down").with_header("retry-after", seconds);
+    let gate = Gate::closed();
+    world.script(&c1).then(limited("120").held(&gate)).then(limited("1800"));
+    let slow = crate::cast::begin(&world, &c1, &ask(MS, "m1")).await;
     post_m1(&world, MS).await;
     world.advance(Millis::minutes(1));
+    gate.open();
     slow.await.expect("a reply");
     assert_eq!(world.locked(&c1), lock("m1", 1_740));
     world.check_invariants().await;
@@ -159,7 +156,8 @@ async fn a_long_silence_begins_the_ladder_anew() {
 async fn nothing_is_locked_while_the_provider_is_out() {
     // ML-17
     let (world, node, c1) = model_scoped().await;
-    world.script(&c1).then(Step::error(503, "down").after(Duration::from_millis(300)));
+    let gate = Gate::closed();
+    world.script(&c1).then(Step::error(503, "down").held(&gate));
     let asked = ask(MS, "slow");
     let slow = crate::cast::begin(&world, &c1, &asked).await;
     let c2 = world.connect(&node, "c2").await;
@@ -167,6 +165,7 @@ async fn nothing_is_locked_while_the_provider_is_out() {
     world.script(&c2).then(Step::error(503, "down"));
     crate::cast::send(&world, MS, 12).await;
     assert_eq!(world.breaker_state(&node).0, "OPEN");
+    gate.open();
     slow.await.expect("a reply");
     assert_eq!(world.locks(&c1), []);
     world.check_invariants().await;
@@ -214,17 +213,13 @@ async fn an_alias_of_a_provider_is_the_provider() {
 async fn fifty_refusals_at_once_are_one_episode() {
     // ML-23
     let (world, _, c1) = model_scoped().await;
-    world.script(&c1).then(Step::error(429, "slow down").after(Duration::from_millis(200)));
-    let asking: Vec<_> = (0..50)
-        .map(|_| {
-            let (agent, ask) = (world.agent(), ask(MS, "m1"));
-            tokio::spawn(async move { agent.post(&ask.path, ask.body).await })
-        })
-        .collect();
+    let gate = Gate::closed();
+    world.script(&c1).then(Step::error(429, "slow down").held(&gate));
+    let asking = crate::cast::crowd(&world, &c1, &ask(MS, "m1"), 50).await;
+    gate.open();
     for reply in asking {
         assert_eq!(reply.await.expect("a reply").status, 429);
     }
-    assert!(world.calls(&c1).len() > 10);
     assert_eq!(world.locked(&c1), lock("m1", 3));
     assert_eq!(world.locks(&c1)[0].failure_count, 1);
     world.check_invariants().await;
@@ -234,10 +229,12 @@ async fn fifty_refusals_at_once_are_one_episode() {
 async fn a_success_on_the_direct_path_clears_the_lock_of_its_model() {
     // ML-25: a request that was under way when the model was locked comes back well.
     let (world, _, c1) = model_scoped().await;
-    world.script(&c1).then(Step::ok("fine").after(Duration::from_millis(250))).then(Step::error(429, "slow down"));
+    let gate = Gate::closed();
+    world.script(&c1).then(Step::ok("fine").held(&gate)).then(Step::error(429, "slow down"));
     let well = crate::cast::begin(&world, &c1, &ask(MS, "m1")).await;
     post_m1(&world, MS).await;
     assert_eq!(world.locked(&c1), lock("m1", 3));
+    gate.open();
     assert_eq!(well.await.expect("a reply").status, 200);
     assert_eq!(world.locks(&c1), []);
     world.check_invariants().await;

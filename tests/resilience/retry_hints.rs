@@ -109,6 +109,7 @@ async fn a_date_without_a_year_is_the_next_one() {
     let c1 = world.connect(AK, "c1").await;
     let new_year = control::view::Instant::parse("2027-01-01T00:00:00Z").expect("an instant").timestamp();
     let step = || text("Your limit will reset at 12-31 23:00 UTC");
+    world.set(json!({ "logging": { "retentionDays": 3_650 } })).await;
     world.advance(new_year.since(world.now()).min(Millis::days(400)));
     world.script(&c1).then(step());
     post_m1(&world, AK).await;

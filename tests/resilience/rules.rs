@@ -63,6 +63,7 @@ async fn rules_of_providers_outside_the_lists_only_label() {
     // PR-07, PR-08, PR-16
     let world = start().await;
     let router = world.connect("openrouter", "c1").await;
+    world.allow_extra_header("x-title");
     world.script_model(&router, "m1").then(Step::error(402, "pay first"));
     post_m1(&world, "openrouter").await;
     assert_eq!(

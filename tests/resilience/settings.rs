@@ -6,7 +6,7 @@ use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cast::{AK, LO, open, post_m1, send, uncooled};
+use crate::cast::{AK, LO, open, post_m1, send, start, uncooled};
 
 const PATH: &str = "/api/resilience";
 
@@ -148,7 +148,7 @@ async fn a_hint_switch_can_be_unset_again() {
 #[tokio::test]
 async fn the_local_profile_is_as_editable_as_the_others() {
     // SP-13, SP-07, decision 16
-    let world = World::start().await;
+    let world = start().await;
     world.resilience(json!({ "providerBreaker": { "local": { "failureThreshold": 3 } } })).await;
     let node = world.node(LO, "local").await;
     let c1 = uncooled(&world, &node, "c1").await;
@@ -163,7 +163,7 @@ async fn the_local_profile_is_as_editable_as_the_others() {
 #[tokio::test]
 async fn only_the_token_opens_the_resilience_api_and_anybody_may_see_health() {
     // SP-08, SP-09, SP-11
-    let world = World::start().await;
+    let world = start().await;
     for (method, path) in [
         (Method::GET, PATH),
         (Method::PATCH, PATH),

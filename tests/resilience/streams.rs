@@ -17,11 +17,9 @@ pub(crate) async fn while_time_passes(world: &World, mut asking: JoinHandle<Repl
     }
 }
 
-/// Lets the clock run until another account is asked, and then no longer: that account gets its own time.
-pub(crate) async fn until_asked(world: &World, next: &Connection, asking: JoinHandle<Reply>) -> Reply {
-    let before = world.calls(next).len();
-    while world.calls(next).len() == before {
-        assert!(!asking.is_finished(), "nobody else was asked");
+/// Lets the clock run until an account is given up, and then no longer: the next one gets its own time.
+pub(crate) async fn until_given_up(world: &World, first: &Connection, asking: JoinHandle<Reply>) -> Reply {
+    while world.health(first).last_error.is_none() {
         world.advance(Millis::seconds(5));
         tokio::task::yield_now().await;
     }

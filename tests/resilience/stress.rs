@@ -69,7 +69,7 @@ async fn five_hundred_streams_over_five_accounts_end_every_one_and_leave_nothing
         if reply.status.is_success() {
             served += 1;
         } else {
-            assert!(reply.json()["error"]["code"].is_string(), "{}", reply.text());
+            assert!(reply.json()["error"]["message"].is_string(), "{}", reply.text());
             refused += 1;
         }
         // Breakers that opened meanwhile come back as they would.

@@ -23,7 +23,7 @@ export const resilience = {
   },
   bans: {
     title: "Banned accounts",
-    help: "Providers say in their own words that they closed an account. These are known without a list.",
+    help: "Providers say in their own words that they closed an account. The common phrases are known already.",
     warningTitle: "One broad word here can take healthy accounts out for good.",
     warning:
       "Every error that contains the phrase marks its connection as banned, and nothing but a person brings it back. Try a phrase before you add it.",
@@ -135,12 +135,29 @@ export const resilience = {
   lockReasons: {
     rate_limit: "Rate limit",
     rate_limited: "Rate limit",
+    rate_limit_exceeded: "Rate limit",
     quota_exhausted: "Quota used up",
     not_found: "Model not found",
     forbidden: "Not allowed",
     server_error: "Provider error",
     model_capacity: "No capacity",
+    auth_error: "Sign-in refused",
     unknown: "Failed",
+  },
+  errorTypes: {
+    rate_limited: "Rate limit",
+    unauthorized: "Sign-in refused",
+    account_deactivated: "Account closed",
+    forbidden: "Not allowed",
+    server_error: "Provider error",
+    quota_exhausted: "Quota used up",
+    project_route_error: "Project not reachable",
+    context_overflow: "Request too long",
+    oauth_invalid_token: "Sign-in expired",
+    empty_content: "Empty answer",
+    model_not_found: "Model not found",
+    fingerprint_rejection: "Client refused",
+    request_rejected: "Request refused",
   },
   breakerStates: {
     CLOSED: "Working",
@@ -299,7 +316,7 @@ export const health = {
   panel: {
     subtitle: "Breaker",
     history: "What happened",
-    none: "Nothing yet: it has always worked.",
+    none: "Nothing yet: its state never changed.",
     notFound: "This provider has no breaker yet",
     notFoundHelp: "It gets one with its first request.",
     cycles: "Failed tries",

@@ -24,7 +24,7 @@ export const resilience: Messages["resilience"] = {
   },
   bans: {
     title: "Account esclusi",
-    help: "I provider dicono a modo loro che hanno chiuso un account. Le frasi note valgono senza elenco.",
+    help: "I provider dicono a modo loro che hanno chiuso un account. Le frasi più comuni sono già note.",
     warningTitle: "Una sola parola troppo generica può mettere fuori uso account sani, per sempre.",
     warning:
       "Ogni errore che contiene la frase segna la sua connessione come esclusa, e solo una persona la riporta in uso. Prova una frase prima di aggiungerla.",
@@ -148,12 +148,29 @@ export const resilience: Messages["resilience"] = {
   lockReasons: {
     rate_limit: "Limite di frequenza",
     rate_limited: "Limite di frequenza",
+    rate_limit_exceeded: "Limite di frequenza",
     quota_exhausted: "Quota esaurita",
     not_found: "Modello inesistente",
     forbidden: "Non permesso",
     server_error: "Errore del provider",
     model_capacity: "Capacità esaurita",
+    auth_error: "Accesso rifiutato",
     unknown: "Fallito",
+  },
+  errorTypes: {
+    rate_limited: "Limite di frequenza",
+    unauthorized: "Accesso rifiutato",
+    account_deactivated: "Account chiuso",
+    forbidden: "Non permesso",
+    server_error: "Errore del provider",
+    quota_exhausted: "Quota esaurita",
+    project_route_error: "Progetto irraggiungibile",
+    context_overflow: "Richiesta troppo lunga",
+    oauth_invalid_token: "Accesso scaduto",
+    empty_content: "Risposta vuota",
+    model_not_found: "Modello inesistente",
+    fingerprint_rejection: "Client rifiutato",
+    request_rejected: "Richiesta rifiutata",
   },
   breakerStates: {
     CLOSED: "Funziona",
@@ -315,7 +332,7 @@ export const health: Messages["health"] = {
   panel: {
     subtitle: "Interruttore",
     history: "Che cosa è successo",
-    none: "Ancora niente: ha sempre funzionato.",
+    none: "Ancora niente: il suo stato non è mai cambiato.",
     notFound: "Questo provider non ha ancora un interruttore",
     notFoundHelp: "Lo avrà con la sua prima richiesta.",
     cycles: "Prove fallite",

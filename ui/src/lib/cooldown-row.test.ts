@@ -24,7 +24,13 @@ describe("a connection out of rotation", () => {
     ],
     ["is back when its last lock is over", { status: "model_locked", lockouts: [lock(-1)] }, "healthy", null],
     ["needs a person, whatever else", { status: "terminal", rateLimitedUntil: at(99) }, "terminal", null],
-    ["keeps the note of a failure", { status: "unavailable" }, "unavailable", null],
+    [
+      "is in doubt until it works again",
+      { status: "cooling_down", rateLimitedUntil: at(-1), testStatus: "unavailable" },
+      "unavailable",
+      null,
+    ],
+    ["is as the gateway says when it is switched off", { status: "unavailable", isActive: false }, "unavailable", null],
   ] as const)("%s", (_, part, status, left) => {
     const live = liveRow(cooldownRow("c1", part as never), now);
     expect(live.status).toBe(status);

@@ -25,8 +25,9 @@ export function liveRow(row: CooldownConnection, now: number): LiveRow {
     const until = Math.min(...lockouts.map(({ expiresAt }) => Date.parse(expiresAt)));
     return { ...row, lockouts, status: "model_locked", until };
   }
-  const isOver = row.status === "cooling_down" || row.status === "model_locked";
-  return { ...row, lockouts, status: isOver ? "healthy" : row.status, until: null };
+  // In rotation again; whether it works is known with its next success.
+  const isDoubtful = row.testStatus === "unavailable" || !row.isActive;
+  return { ...row, lockouts, status: isDoubtful ? "unavailable" : "healthy", until: null };
 }
 
 const rank: Readonly<Record<CooldownStatus, number>> = {
@@ -40,6 +41,11 @@ const rank: Readonly<Record<CooldownStatus, number>> = {
 /** What needs a person first; within a status, what comes back next. */
 export function byUrgency(a: LiveRow, b: LiveRow): number {
   return rank[a.status] - rank[b.status] || (a.until ?? 0) - (b.until ?? 0) || a.name.localeCompare(b.name);
+}
+
+/** Whether routing passes it by, wholly or for some models. */
+export function isOut({ status }: LiveRow): boolean {
+  return status === "terminal" || status === "cooling_down" || status === "model_locked";
 }
 
 /** Whether anything here ends before its time by being cleared; what needs a person does not. */

@@ -45,11 +45,24 @@ pub(crate) struct Scanner<'a> {
     depth: u32,
 }
 
+const A_KEY: &str = "a key in double quotes";
+const A_VALUE: &str = "a value";
+
 type Result<T> = std::result::Result<T, Fault>;
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Scanner<'a> {
         Scanner { text, at: 0, depth: 0 }
+    }
+
+    /// A scanner that goes on at byte `at`, below so many open brackets.
+    pub(crate) fn resume(text: &'a [u8], at: usize, depth: u32) -> Scanner<'a> {
+        Scanner { text, at, depth }
+    }
+
+    /// The bytes of a range that was read.
+    pub(crate) fn slice(&self, range: &Range<usize>) -> &'a [u8] {
+        &self.text[range.clone()]
     }
 
     pub(crate) fn at(&self) -> usize {
@@ -67,43 +80,66 @@ impl<'a> Scanner<'a> {
             Some(b't') => Ok(Kind::Bool(true)),
             Some(b'f') => Ok(Kind::Bool(false)),
             Some(b'n') => Ok(Kind::Null),
-            _ => self.fault("a value"),
+            _ => self.fault(A_VALUE),
         }
     }
 
     /// Calls `member` for each member of the object that begins here, positioned at its value, which `member` must read.
     /// Its second argument is the key. Yields the range of the object.
     pub(crate) fn object(&mut self, mut member: impl FnMut(&mut Self, Text) -> Result<()>) -> Result<Range<usize>> {
-        self.skip_space();
-        let start = self.at;
-        self.open(b'{', "an object")?;
-        if self.close_if(b'}') {
-            return Ok(start..self.at);
-        }
-        loop {
-            self.skip_space();
-            let key = self.string("a key in double quotes")?;
-            self.colon()?;
+        let (start, is_empty) = self.open_object()?;
+        let mut has_ended = is_empty;
+        while !has_ended {
+            let key = self.member_key()?;
             member(self, key)?;
-            if self.comma_or(b'}', "`,` or `}`")? {
-                return Ok(start..self.at);
-            }
+            has_ended = self.closes_object()?;
         }
+        Ok(start..self.at)
     }
 
     /// Calls `element` for each element of the array that begins here, positioned at it; `element` must read it.
     pub(crate) fn array(&mut self, mut element: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        let mut has_ended = self.open_array()?;
+        while !has_ended {
+            element(self)?;
+            has_ended = self.closes_array()?;
+        }
+        Ok(())
+    }
+
+    /// Enters the object that begins here, or passes over an empty one: where it begins, and whether it is empty.
+    pub(crate) fn open_object(&mut self) -> Result<(usize, bool)> {
+        self.skip_space();
+        let start = self.at;
+        self.open(b'{', "an object")?;
+        let is_empty = self.close_if(b'}');
+        if !is_empty && self.byte().is_none() { self.fault(A_KEY) } else { Ok((start, is_empty)) }
+    }
+
+    /// Enters the array that begins here, or passes over an empty one (true).
+    pub(crate) fn open_array(&mut self) -> Result<bool> {
         self.skip_space();
         self.open(b'[', "an array")?;
-        if self.close_if(b']') {
-            return Ok(());
-        }
-        loop {
-            element(self)?;
-            if self.comma_or(b']', "`,` or `]`")? {
-                return Ok(());
-            }
-        }
+        let is_empty = self.close_if(b']');
+        if !is_empty && self.byte().is_none() { self.fault(A_VALUE) } else { Ok(is_empty) }
+    }
+
+    /// Reads a key and its colon.
+    pub(crate) fn member_key(&mut self) -> Result<Text> {
+        self.skip_space();
+        let key = self.string(A_KEY)?;
+        self.colon()?;
+        Ok(key)
+    }
+
+    /// Reads what follows a member: a comma (false) or the end of the object (true).
+    pub(crate) fn closes_object(&mut self) -> Result<bool> {
+        self.comma_or(b'}', "`,` or `}`")
+    }
+
+    /// Reads what follows an element: a comma (false) or the end of the array (true).
+    pub(crate) fn closes_array(&mut self) -> Result<bool> {
+        self.comma_or(b']', "`,` or `]`")
     }
 
     /// Reads the string that begins here, after white space.
@@ -131,7 +167,7 @@ impl<'a> Scanner<'a> {
                     if !self.close_if(if is_object { b'}' } else { b']' }) {
                         open = open << 1 | u128::from(is_object);
                         if is_object {
-                            self.key()?;
+                            self.member_key()?;
                         }
                         continue;
                     }
@@ -140,7 +176,7 @@ impl<'a> Scanner<'a> {
                 Some(b't') => self.word(b"true")?,
                 Some(b'f') => self.word(b"false")?,
                 Some(b'n') => self.word(b"null")?,
-                _ => return self.fault("a value"),
+                _ => return self.fault(A_VALUE),
             }
             // A value has ended: leave every bracket that closes here.
             loop {
@@ -151,7 +187,7 @@ impl<'a> Scanner<'a> {
                 let (closing, expected) = if is_object { (b'}', "`,` or `}`") } else { (b']', "`,` or `]`") };
                 if !self.comma_or(closing, expected)? {
                     if is_object {
-                        self.key()?;
+                        self.member_key()?;
                     }
                     break;
                 }
@@ -218,12 +254,6 @@ impl<'a> Scanner<'a> {
         }
         self.at += 1;
         Ok(false)
-    }
-
-    fn key(&mut self) -> Result<()> {
-        self.skip_space();
-        self.string("a key in double quotes")?;
-        self.colon()
     }
 
     fn colon(&mut self) -> Result<()> {
@@ -304,7 +334,7 @@ impl<'a> Scanner<'a> {
 
     fn word(&mut self, word: &'static [u8]) -> Result<()> {
         if !self.text[self.at..].starts_with(word) {
-            return self.fault("a value");
+            return self.fault(A_VALUE);
         }
         self.at += word.len();
         Ok(())

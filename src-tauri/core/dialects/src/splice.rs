@@ -1,6 +1,7 @@
 //! Changing a few values of a body and not one byte beside them.
 //!
-//! Edits come from [`glance`](crate::glance::glance) and are applied together: one allocation, one copy of what stays.
+//! Edits come from [`glance`](crate::glance::glance) and are applied together. What stays of a large body is not even
+//! copied: [`pieces`] yields slices of it, with the new values in between.
 
 use std::ops::Range;
 
@@ -16,6 +17,9 @@ pub struct Edit {
     pub with: Vec<u8>,
 }
 
+/// Below this many bytes one copy is cheaper than several pieces to keep track of.
+const SMALL: usize = 16 * 1024;
+
 const INCLUDE_USAGE: &str = "\"include_usage\":true";
 
 /// `body` with `edits` applied, in the order of their positions whatever their order in the slice. Without edits the
@@ -24,24 +28,56 @@ const INCLUDE_USAGE: &str = "\"include_usage\":true";
 /// Ranges must lie inside the body and not overlap. An edit that breaks this is left out: a body must never be mixed
 /// from two ideas of it.
 pub fn splice(body: &Bytes, edits: &mut [Edit]) -> Bytes {
-    if edits.is_empty() {
+    let fitting = fitting(body, edits);
+    if fitting.is_empty() {
         return body.clone();
     }
-    edits.sort_by_key(|edit| edit.range.start);
-    let added: usize = edits.iter().map(|edit| edit.with.len()).sum();
+    let added: usize = fitting.iter().map(|edit| edit.with.len()).sum();
     let mut spliced = Vec::with_capacity(body.len() + added);
     let mut kept_to = 0;
-    for Edit { range, with } in edits {
-        let fits = kept_to <= range.start && range.start <= range.end && range.end <= body.len();
-        debug_assert!(fits, "edits overlap or leave the body");
-        if fits {
-            spliced.extend_from_slice(&body[kept_to..range.start]);
-            spliced.extend_from_slice(with);
-            kept_to = range.end;
-        }
+    for Edit { range, with } in fitting {
+        spliced.extend_from_slice(&body[kept_to..range.start]);
+        spliced.extend_from_slice(with);
+        kept_to = range.end;
     }
     spliced.extend_from_slice(&body[kept_to..]);
     Bytes::from(spliced)
+}
+
+/// What [`splice`] yields, as pieces that follow one another: slices of `body` where it is large, one copy where it is
+/// small. Never empty pieces.
+pub fn pieces(body: &Bytes, edits: &mut [Edit]) -> Vec<Bytes> {
+    let mut pieces = Vec::with_capacity(2 * edits.len() + 1);
+    if body.len() < SMALL {
+        pieces.push(splice(body, edits));
+    } else {
+        let mut kept_to = 0;
+        for Edit { range, with } in fitting(body, edits) {
+            pieces.push(body.slice(kept_to..range.start));
+            pieces.push(Bytes::copy_from_slice(with));
+            kept_to = range.end;
+        }
+        pieces.push(body.slice(kept_to..));
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
+/// The edits in the order of their positions, without those that do not fit.
+fn fitting<'a>(body: &Bytes, edits: &'a mut [Edit]) -> Vec<&'a Edit> {
+    edits.sort_by_key(|edit| edit.range.start);
+    let mut kept_to = 0;
+    let mut fitting = Vec::with_capacity(edits.len());
+    for edit in &*edits {
+        let Range { start, end } = edit.range;
+        let fits = kept_to <= start && start <= end && end <= body.len();
+        debug_assert!(fits, "edits overlap or leave the body");
+        if fits {
+            fitting.push(edit);
+            kept_to = end;
+        }
+    }
+    fitting
 }
 
 /// Sets `model`. `None` when it is already equal, or when the body names no model.
@@ -168,6 +204,20 @@ mod tests {
     fn edits_apply_by_position_in_any_order() {
         let edit = |range, with: &str| Edit { range, with: with.as_bytes().to_vec() };
         assert_eq!(apply("abcdef", [edit(4..6, "Z"), edit(0..1, ""), edit(2..2, "--")]), "b--cdZ");
+    }
+
+    #[test]
+    fn pieces_are_the_spliced_body_and_slices_of_a_large_one() {
+        let edit = |range, with: &str| Edit { range, with: with.as_bytes().to_vec() };
+        for size in [6, SMALL] {
+            let body = Bytes::from("abcdef".repeat(size / 6 + 1));
+            let edits = [edit(4..6, "Z"), edit(0..1, ""), edit(2..2, "--"), edit(body.len()..body.len(), "!")];
+            let pieces = pieces(&body, &mut edits.clone());
+            assert_eq!(pieces.concat(), splice(&body, &mut edits.clone()), "{size}");
+            assert!(pieces.iter().all(|piece| !piece.is_empty()));
+            assert_eq!(pieces.iter().any(|piece| piece.as_ptr() == body[6..].as_ptr()), size == SMALL);
+        }
+        assert_eq!(pieces(&Bytes::new(), &mut []), Vec::<Bytes>::new());
     }
 
     #[test]

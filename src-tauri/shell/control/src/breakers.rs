@@ -20,6 +20,10 @@ pub async fn breakers_list(control: &Control) -> Result<Breakers, ControlError> 
 /// Closes one provider's breaker. A provider without one is no fault: there is nothing to close.
 pub async fn breaker_reset(control: &Control, id: String) -> Result<ResilienceReset, ControlError> {
     let provider = ProviderId::from(check::short("provider", &id)?);
+    let is_known = || control.catalog().get(&provider).is_some();
+    if !control.engine().snapshot().breakers.contains_key(&provider) && !is_known() {
+        return Err(ControlError::NotFound { message: format!("there is no provider {provider}") });
+    }
     let cleared = control.engine().reset(&ResetScope::Breaker(provider.clone()));
     let message = format!("the circuit breaker of {provider} is closed");
     Ok(ResilienceReset { ok: true, reset_count: cleared.breakers, lockouts_cleared: 0, message })

@@ -16,7 +16,7 @@ use crate::view::{
 };
 use crate::{Control, ControlError, breakers};
 
-/// How long one document serves whoever asks, as long as nothing it shows has changed.
+/// How long one document serves whoever asks, as long as nothing it shows has changed or ended.
 const LIFETIME: Millis = Millis::seconds(1);
 /// Breakers of providers named like this are tests' and not shown.
 const HIDDEN: [&str; 2] = ["test-", "test_"];
@@ -26,7 +26,7 @@ const HIDDEN: [&str; 2] = ["test-", "test_"];
 pub(crate) struct HealthCache(Option<Made>);
 
 struct Made {
-    at: Timestamp,
+    until: Timestamp,
     health: Health,
     changes: Receiver<Changed>,
 }
@@ -38,15 +38,17 @@ pub async fn health_get(control: &Control) -> Result<Health, ControlError> {
         return Ok(health);
     }
     let changes = control.subscribe();
-    let health = document(control, now);
-    *control.health_cache().lock() = HealthCache(Some(Made { at: now, health: health.clone(), changes }));
+    let snapshot = control.engine().snapshot();
+    let health = document(control, &snapshot, now);
+    let until = next_end(&snapshot, now).map_or(now + LIFETIME, |end| end.min(now + LIFETIME));
+    *control.health_cache().lock() = HealthCache(Some(Made { until, health: health.clone(), changes }));
     Ok(health)
 }
 
 impl HealthCache {
     fn get(&mut self, now: Timestamp) -> Option<Health> {
         let made = self.0.as_mut()?;
-        (now.since(made.at) < LIFETIME && !made.has_changed()).then(|| made.health.clone())
+        (now < made.until && !made.has_changed()).then(|| made.health.clone())
     }
 }
 
@@ -63,10 +65,20 @@ impl Made {
     }
 }
 
-fn document(control: &Control, now: Timestamp) -> Health {
+/// When the first of what the document shows ends by itself.
+fn next_end(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
+    let breakers = snapshot.breakers.values().filter_map(|breaker| match breaker.state {
+        State::Open { until } => Some(until),
+        State::Closed | State::Degraded | State::HalfOpen => None,
+    });
+    let cooldowns = snapshot.connections.values().filter_map(|connection| connection.cooling_until);
+    let locks = snapshot.lockouts.iter().map(|lock| lock.until);
+    breakers.chain(cooldowns).chain(locks).filter(|end| *end > now).min()
+}
+
+fn document(control: &Control, snapshot: &Snapshot, now: Timestamp) -> Health {
     let connections = control.connections();
     let entries: Vec<&Entry> = connections.iter().map(AsRef::as_ref).collect();
-    let snapshot = control.engine().snapshot();
     let shown: Vec<(&ProviderId, &BreakerPicture)> =
         snapshot.breakers.iter().filter(|(id, _)| !HIDDEN.iter().any(|start| id.as_str().starts_with(start))).collect();
     let store = control.store().health();
@@ -90,9 +102,9 @@ fn document(control: &Control, now: Timestamp) -> Health {
         provider_breakers: shown.iter().map(|(id, picture)| provider_breaker(id, picture)).collect(),
         provider_health: shown.iter().map(|(id, picture)| (id.to_string(), provider_health(picture))).collect(),
         provider_summary: providers(control, &entries, count(shown.len())),
-        connection_health: counts(&entries, &snapshot),
-        rate_limit_status: rate_limits(&snapshot),
-        lockouts: lockouts(&snapshot, now),
+        connection_health: counts(&entries, snapshot),
+        rate_limit_status: rate_limits(snapshot),
+        lockouts: lockouts(snapshot, now),
         store: StoreHealth { healthy: store.healthy, dropped: store.dropped },
         setup_complete: !control.keys().is_empty() && !entries.is_empty(),
     }

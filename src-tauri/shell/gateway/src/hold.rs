@@ -4,17 +4,17 @@
 //! Life-cycle frames, comments and empty deltas promise nothing; text, a tool call or reasoning does. What is held is
 //! bounded: past 64 KiB the attempt commits whatever it has.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use dialects::error::STREAM_CUT;
 use dialects::framing::MAX_FRAME;
 use dialects::{Decoder, Event, FinishReason, Frame, Framing, StreamReader, UpstreamError};
-use domain::{Clock, Dialect, Millis, Reason, Timestamp};
+use domain::{Clock, Dialect, Millis, Reason};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
 
+use crate::deadline::Timer;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
 
@@ -88,7 +88,7 @@ impl UpstreamStream {
         while !self.ended {
             self.frames.clear();
             let mut in_one = None;
-            let silent_at = (!self.idle.is_zero()).then(|| self.timer.clock.now() + self.idle);
+            let silent_at = (!self.idle.is_zero()).then(|| self.timer.now() + self.idle);
             let stalled_at = self.watchdog.next_deadline(&self.budgets);
             let deadline = [silent_at, stalled_at].into_iter().flatten().min();
             match self.timer.limit(self.body.next(), deadline).await {
@@ -128,7 +128,7 @@ impl UpstreamStream {
                 if event.is_output() {
                     self.watchdog.on_output();
                 } else if event.is_progress() {
-                    self.watchdog.on_progress(self.timer.clock.now());
+                    self.watchdog.on_progress(self.timer.now());
                 }
                 note(event, recorder, &mut read, &mut self.finish);
             }
@@ -248,41 +248,4 @@ pub(crate) struct Limits {
     pub(crate) idle: Millis,
     /// Without anything useful.
     pub(crate) budgets: Budgets,
-}
-
-/// One timer for all deadlines of a stream. It is re-armed when it fires too early, or when a deadline moved before it;
-/// not with every chunk.
-struct Timer {
-    clock: Arc<dyn Clock>,
-    armed: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    armed_for: Timestamp,
-}
-
-impl Timer {
-    fn new(clock: Arc<dyn Clock>) -> Self {
-        Timer { clock, armed: None, armed_for: Timestamp::ZERO }
-    }
-
-    /// The future's result; `None` when the deadline passed first.
-    async fn limit<F: Future + Unpin>(&mut self, mut future: F, deadline: Option<Timestamp>) -> Option<F::Output> {
-        let Some(deadline) = deadline else { return Some(future.await) };
-        loop {
-            if self.armed.is_none() || self.armed_for > deadline {
-                self.armed_for = deadline;
-                self.armed = Some(self.clock.sleep_until(deadline));
-            }
-            let Some(timer) = &mut self.armed else { continue };
-            tokio::select! {
-                biased;
-                output = &mut future => return Some(output),
-                () = timer => {
-                    let fired_for = self.armed_for;
-                    self.armed = None;
-                    if fired_for >= deadline {
-                        return None;
-                    }
-                }
-            }
-        }
-    }
 }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
-use dialects::Glance;
+use bytes::Bytes;
+use dialects::{Glance, Glancer};
 use domain::client_key::ClientKey;
 use domain::wire::{code, header};
 use domain::{Clock, Dialect, Millis, Operation, RequestId, Timestamp};
-use futures_util::StreamExt;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, StatusCode};
 use tokio::io::AsyncReadExt;
@@ -20,12 +19,13 @@ use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
+use crate::whole_body::{self, Terms, Unread};
 
 /// The longest silence while a client sends its body.
 const BODY_SILENCE: Millis = Millis::seconds(30);
 
-/// The most room made for a body on the word of its `Content-Length` alone, in bytes.
-const RESERVED: u64 = 1024 * 1024;
+/// The `Content-Encoding` of a body that is not compressed.
+const PLAIN: &str = "identity";
 
 /// What the router knows before the body is read.
 pub(crate) struct Head {
@@ -164,10 +164,17 @@ async fn read(
     let key = authenticate(gateway, &head.headers, head.query.as_deref(), head.beta_path, head.peer)?;
     check_content_type(&head.headers)?;
     let limit = gateway.settings().gateway.body_limit_bytes;
-    let raw = collect(body, limit, gateway.clock().as_ref()).await?;
-    let body = decompress(&head.headers, raw, limit).await?;
-    let glance =
-        dialects::glance(head.operation, &body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
+    let encoding = encoding(&head.headers);
+    let mut glancer = Glancer::new(head.operation);
+    let is_plain = encoding.eq_ignore_ascii_case(PLAIN);
+    let raw = collect(body, limit, gateway.clock(), |so_far| {
+        if is_plain {
+            glancer.ahead(so_far);
+        }
+    });
+    let raw = raw.await?;
+    let body = if is_plain { raw } else { decompress(encoding, raw, limit).await? };
+    let glance = glancer.finish(&body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
     Ok((key, body, glance))
 }
 
@@ -185,46 +192,31 @@ fn unsupported(message: &str) -> GatewayError {
 }
 
 /// The whole body, up to `limit` bytes, and never waiting on a client that has gone silent.
-async fn collect(body: Body, limit: u64, clock: &dyn Clock) -> Result<Bytes, GatewayError> {
-    let announced = http_body::Body::size_hint(&body).lower().min(limit).min(RESERVED);
-    let mut stream = body.into_data_stream();
-    let mut collected = BytesMut::new();
-    let mut first: Option<Bytes> = None;
-    loop {
-        let next = tokio::select! {
-            biased;
-            next = stream.next() => next,
-            () = clock.sleep_until(clock.now() + BODY_SILENCE) => {
-                let message = "the request body stopped arriving: send it without long pauses";
-                return Err(GatewayError::new(Blame::Client, StatusCode::REQUEST_TIMEOUT, "timeout_error", message));
-            }
-        };
-        let Some(chunk) = next else { break };
-        let chunk = chunk.map_err(|_| GatewayError::bad_request("the request body broke off"))?;
-        let so_far = first.as_ref().map_or(collected.len(), Bytes::len);
-        if (so_far + chunk.len()) as u64 > limit {
-            return Err(GatewayError::too_large(limit));
+async fn collect(
+    body: Body,
+    limit: u64,
+    clock: &Arc<dyn Clock>,
+    ahead: impl FnMut(&[u8]),
+) -> Result<Bytes, GatewayError> {
+    let announced = http_body::Body::size_hint(&body).lower();
+    let terms = Terms { announced, limit, silence: BODY_SILENCE, clock };
+    whole_body::collect(body.into_data_stream(), terms, ahead).await.map_err(|unread| match unread {
+        Unread::Broken(_) => GatewayError::bad_request("the request body broke off"),
+        Unread::TooLarge(_) => GatewayError::too_large(limit),
+        Unread::Silent => {
+            let message = "the request body stopped arriving: send it without long pauses";
+            GatewayError::new(Blame::Client, StatusCode::REQUEST_TIMEOUT, "timeout_error", message)
         }
-        match first.take() {
-            None if collected.is_empty() => first = Some(chunk),
-            None => collected.extend_from_slice(&chunk),
-            Some(earlier) => {
-                let announced = usize::try_from(announced).unwrap_or(0);
-                collected.reserve(announced.max(earlier.len() + chunk.len()));
-                collected.extend_from_slice(&earlier);
-                collected.extend_from_slice(&chunk);
-            }
-        }
-    }
-    Ok(first.unwrap_or_else(|| collected.freeze()))
+    })
+}
+
+/// What a body is compressed with.
+fn encoding(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or(PLAIN).trim()
 }
 
 /// Undoes a `Content-Encoding`, with the size limit applied to what comes out.
-async fn decompress(headers: &HeaderMap, raw: Bytes, limit: u64) -> Result<Bytes, GatewayError> {
-    let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("identity").trim();
-    if encoding.eq_ignore_ascii_case("identity") {
-        return Ok(raw);
-    }
+async fn decompress(encoding: &str, raw: Bytes, limit: u64) -> Result<Bytes, GatewayError> {
     let reader = StreamReader::new(futures_util::stream::iter([Ok::<_, std::io::Error>(raw)]));
     let mut out = Vec::new();
     let read = if encoding.eq_ignore_ascii_case("gzip") {

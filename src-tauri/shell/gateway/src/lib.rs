@@ -10,6 +10,7 @@ mod attempt;
 mod attempt_loop;
 mod auto_disable;
 mod client_auth;
+mod deadline;
 pub mod edge;
 mod engine_handle;
 mod error;
@@ -37,6 +38,7 @@ mod send;
 mod throttle;
 mod translate;
 mod usage_estimate;
+mod whole_body;
 
 pub use address_book::{Connections, Entry, Keys};
 pub use engine_handle::EngineHandle;

@@ -3,6 +3,7 @@
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
 use domain::{Candidate, Dialect, Millis, Usage};
+use http::StatusCode;
 use routing::Journey;
 
 use crate::events::Topic;
@@ -104,6 +105,13 @@ impl Recorder {
         if let Some(open) = &mut self.open {
             open.connect = Some(now.since(open.started_at));
             open.status = Some(status);
+        }
+    }
+
+    /// What the upstream meant by its status (resilience specification, 18).
+    pub(crate) fn restated(&mut self, status: StatusCode) {
+        if let Some(open) = &mut self.open {
+            open.status = Some(status.as_u16());
         }
     }
 

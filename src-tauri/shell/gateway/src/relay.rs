@@ -76,7 +76,7 @@ impl Relay {
 
     /// The body of the client's reply.
     pub(crate) fn into_body(self) -> Body {
-        Body::from_stream(futures_util::stream::unfold(self, |mut relay| async move {
+        Body::from_stream(futures_util::stream::unfold(Box::new(self), |mut relay| async move {
             let bytes = relay.next().await?;
             Some((Ok::<_, Infallible>(bytes), relay))
         }))

@@ -3,15 +3,14 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use dialects::{FinishReason, Framing, UpstreamError};
-use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
-use futures_util::StreamExt;
-use http::header::CONTENT_TYPE;
+use domain::{Operation, Outcome, ProviderClass, Reason};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::failure::Diagnosis;
 use resilience::stream_watchdog::{self, Budgets};
-use upstream::{BuildError, Call, Target};
+use upstream::{BuildError, Call, Payload, Target};
 
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
@@ -22,11 +21,12 @@ use crate::record::Recorder;
 use crate::redaction::Redaction;
 use crate::response_headers;
 use crate::translate::translate;
+use crate::whole_body::{self, Terms, Unread};
 
 /// The most of an error body that is read.
-const ERROR_BODY: usize = 16 * 1024;
+const ERROR_BODY: u64 = 16 * 1024;
 /// The largest whole answer in bytes; a larger one is an upstream gone wrong.
-const WHOLE_BODY: usize = 256 * 1024 * 1024;
+const WHOLE_BODY: u64 = 256 * 1024 * 1024;
 
 /// An attempt that may be answered with.
 pub(crate) enum Served {
@@ -91,7 +91,9 @@ pub(crate) async fn send(
     let response = respond(gateway, outgoing, &target, &judge).await?;
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
-        return Err(refused(gateway, &target, &judge, response).await);
+        let failed = refused(gateway, &target, &judge, response).await;
+        failed.status.into_iter().for_each(|status| recorder.restated(status));
+        return Err(failed);
     }
     match framing(request, response.headers()) {
         Some(framing) => held_stream(gateway, request, &target, judge, response, framing, recorder).await,
@@ -102,7 +104,7 @@ pub(crate) async fn send(
 /// The response head, within the limit.
 async fn respond(
     gateway: &Gateway,
-    outgoing: http::Request<Bytes>,
+    outgoing: http::Request<Payload>,
     target: &Target,
     judge: &Judge,
 ) -> Result<http::Response<upstream::Body>, Box<Failed>> {
@@ -190,7 +192,7 @@ async fn whole(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
-    let body = collect(gateway, body, WHOLE_BODY).await.map_err(|failure| stream_failure(judge, &failure))?;
+    let body = collect(gateway, &head.headers, body).await.map_err(|failure| stream_failure(judge, &failure))?;
     let inspection = dialects::inspect(request.operation, &body);
     recorder.usage().absorb(&inspection.usage);
     if let Some(error) = inspection.error {
@@ -232,10 +234,7 @@ async fn refused(
         return transport_failure(judge, Reason::EmptyOrGarbled, &message);
     }
     let redaction = Redaction::of(target);
-    let body = match collect(gateway, body, ERROR_BODY).await {
-        Ok(body) => redaction.bytes(body),
-        Err(_) => Bytes::new(),
-    };
+    let body = redaction.bytes(error_body(gateway, body).await);
     let error = dialects::error::read(head.status.as_u16(), &body);
     let message = redaction.text(&error.message);
     let text = String::from_utf8_lossy(&body);
@@ -281,45 +280,32 @@ fn not_built(judge: &Judge, error: &BuildError) -> Box<Failed> {
     }
 }
 
-/// A whole body, up to `limit` bytes; a longer error body is cut there, a longer answer is a failure.
-async fn collect(gateway: &Gateway, mut body: upstream::Body, limit: usize) -> Result<Bytes, StreamFailure> {
+/// A whole answer.
+async fn collect(gateway: &Gateway, headers: &HeaderMap, body: upstream::Body) -> Result<Bytes, StreamFailure> {
     let idle = gateway.settings().network.stream_idle_timeout;
-    let mut collected: Vec<Bytes> = Vec::new();
-    let mut size = 0;
-    loop {
-        let next = tokio::select! {
-            biased;
-            next = body.next() => next,
-            () = gateway.clock().sleep_until(gateway.now() + idle) => return Err(silent(idle)),
-        };
-        match next {
-            None => break,
-            Some(Err(error)) => {
-                return Err(StreamFailure::Broken { reason: error.reason(), message: error.to_string() });
-            }
-            Some(Ok(chunk)) => {
-                size += chunk.len();
-                collected.push(chunk);
-                if size > limit {
-                    break;
-                }
-            }
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
+    let terms = Terms { announced, limit: WHOLE_BODY, silence: idle, clock: gateway.clock() };
+    whole_body::collect(body, terms, |_| {}).await.map_err(|unread| match unread {
+        Unread::Broken(error) => StreamFailure::Broken { reason: error.reason(), message: error.to_string() },
+        Unread::Silent => {
+            let message = format!("nothing came for {idle}");
+            StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message }
         }
-    }
-    if size > limit && limit == WHOLE_BODY {
-        let message = format!("the answer is larger than {limit} bytes");
-        return Err(StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message });
-    }
-    if let [only] = collected.as_slice() {
-        return Ok(only.clone());
-    }
-    let mut joined = BytesMut::with_capacity(size);
-    collected.iter().for_each(|chunk| joined.extend_from_slice(chunk));
-    Ok(joined.freeze())
+        Unread::TooLarge(_) => {
+            let message = format!("the answer is larger than {WHOLE_BODY} bytes");
+            StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message }
+        }
+    })
 }
 
-fn silent(limit: Millis) -> StreamFailure {
-    StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message: format!("nothing came for {limit}") }
+/// The beginning of an error body; nothing when it broke off.
+async fn error_body(gateway: &Gateway, body: upstream::Body) -> Bytes {
+    let idle = gateway.settings().network.stream_idle_timeout;
+    let terms = Terms { announced: 0, limit: ERROR_BODY, silence: idle, clock: gateway.clock() };
+    match whole_body::collect(body, terms, |_| {}).await {
+        Ok(body) | Err(Unread::TooLarge(body)) => body,
+        Err(Unread::Broken(_) | Unread::Silent) => Bytes::new(),
+    }
 }
 
 fn transport_failure(judge: &Judge, reason: Reason, message: &str) -> Box<Failed> {

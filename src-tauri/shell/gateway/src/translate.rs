@@ -4,8 +4,9 @@
 //! this gateway cannot honour is cut out, and every other byte stays as the client wrote it.
 
 use bytes::Bytes;
-use dialects::{Glance, ensure_model, model_edit, remove_member, splice};
+use dialects::{Glance, ensure_model, model_edit, pieces, remove_member, splice};
 use domain::{Dialect, Operation};
+use upstream::Payload;
 
 use crate::ingress::ClientRequest;
 
@@ -13,7 +14,7 @@ use crate::ingress::ClientRequest;
 const BACKGROUND_DEGRADE: &str = "BACKGROUND_DEGRADE";
 
 pub(crate) struct Translated {
-    pub(crate) body: Bytes,
+    pub(crate) body: Payload,
     /// Short codes of what was changed.
     pub(crate) warnings: Vec<&'static str>,
 }
@@ -31,19 +32,19 @@ fn rewrite(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> 
     let rest = splice(body, &mut [cut]);
     let body = match dialects::glance(operation, &rest) {
         Ok(glance) => named(operation, &rest, &glance, model),
-        Err(_) => rest,
+        Err(_) => rest.into(),
     };
     Translated { body, warnings: vec![BACKGROUND_DEGRADE] }
 }
 
 /// The body with the model's name in it.
-fn named(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> Bytes {
+fn named(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> Payload {
     let edit = match operation.dialect() {
         // The path names it.
         Dialect::Gemini => model_edit(glance, model),
         Dialect::Chat | Dialect::Responses | Dialect::Messages => ensure_model(glance, model),
     };
-    splice(body, edit.into_iter().collect::<Vec<_>>().as_mut_slice())
+    pieces(body, edit.into_iter().collect::<Vec<_>>().as_mut_slice()).into()
 }
 
 #[cfg(test)]
@@ -63,7 +64,7 @@ mod tests {
             let bytes = Bytes::from_static(body.as_bytes());
             let glance = dialects::glance(Operation::Responses, &bytes).expect("a good body");
             let translated = rewrite(Operation::Responses, &bytes, &glance, "m");
-            assert_eq!(translated.body, expected, "{body}");
+            assert_eq!(translated.body.into_bytes(), expected, "{body}");
             assert_eq!(!translated.warnings.is_empty(), degraded, "{body}");
         }
     }

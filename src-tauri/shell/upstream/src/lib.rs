@@ -11,6 +11,7 @@
 pub mod address;
 pub mod discovery;
 pub mod outbound_headers;
+mod payload;
 pub mod request;
 mod resolver;
 mod target;
@@ -20,6 +21,7 @@ pub mod transport;
 mod transport_error;
 
 pub use address::{AddressError, Policy, check_base_url};
+pub use payload::Payload;
 pub use request::{BuildError, Call, build};
 pub use target::{Proxy, Route, Target};
 pub use transport::{Body, HttpTransport, Options, OwnAddresses, Transport};

@@ -139,9 +139,8 @@ fn allowed_betas(value: &HeaderValue, allowed: Option<&[String]>) -> Option<Head
 mod tests {
     use std::collections::BTreeMap;
 
-    use bytes::Bytes;
-
     use super::*;
+    use crate::payload::Payload;
     use crate::testing::{provider, target};
 
     /// Everything the clients of the traffic notes send, and what an attacker would add.
@@ -229,7 +228,7 @@ mod tests {
             stream: true,
             query: Some("alt=sse"),
             client_headers: &client_headers,
-            body: Bytes::new(),
+            body: Payload::default(),
             request_id: "r1",
         };
         let headers = for_call(&call).unwrap();

@@ -1,12 +1,12 @@
 //! The request of one attempt: a URL for the operation, headers from nothing, the body as it is.
 
-use bytes::Bytes;
 use catalog::Quirk;
 use domain::{Dialect, Operation};
 use http::{HeaderMap, Method, Uri};
 use thiserror::Error;
 
 use crate::outbound_headers::{self, HeaderError};
+use crate::payload::Payload;
 use crate::target::Target;
 
 /// One attempt, before it becomes HTTP.
@@ -20,7 +20,7 @@ pub struct Call<'a> {
     /// The client's query, as received. Only what is named in [`build`] travels on.
     pub query: Option<&'a str>,
     pub client_headers: &'a HeaderMap,
-    pub body: Bytes,
+    pub body: Payload,
     /// For logs; not sent.
     pub request_id: &'a str,
 }
@@ -44,7 +44,7 @@ pub enum BuildError {
 ///
 /// # Errors
 /// [`BuildError`], when what is stored for the provider or connection, or the model name, cannot be sent.
-pub fn build(call: &Call<'_>) -> Result<http::Request<Bytes>, BuildError> {
+pub fn build(call: &Call<'_>) -> Result<http::Request<Payload>, BuildError> {
     let url = url(call)?;
     let mut request = http::Request::new(call.body.clone());
     *request.method_mut() = Method::POST;
@@ -151,7 +151,7 @@ mod tests {
             stream: false,
             query,
             client_headers: &headers,
-            body: Bytes::from_static(b"{}"),
+            body: Payload::default(),
             request_id: "r1",
         };
         build(&call).map(|request| request.uri().to_string()).unwrap_or_else(|error| error.to_string())
@@ -243,7 +243,7 @@ mod tests {
                 stream: true,
                 query,
                 client_headers: &headers,
-                body: Bytes::new(),
+                body: Payload::default(),
                 request_id: "r1",
             };
             let url = build(&call).unwrap().uri().to_string();

@@ -28,6 +28,7 @@ use parking_lot::RwLock;
 use url::Url;
 
 use crate::address::{self, Policy};
+use crate::payload::Payload;
 use crate::resolver::{CheckedResolver, Rules, system_lookup};
 use crate::target::{Proxy, Route};
 use crate::transport_error::{Phase, TransportError};
@@ -45,7 +46,7 @@ pub trait Transport: Send + Sync {
     /// Dropping the future or the body cancels the request.
     fn send(
         &self,
-        request: http::Request<Bytes>,
+        request: http::Request<Payload>,
         route: &Route,
     ) -> BoxFuture<'_, Result<http::Response<Body>, TransportError>>;
 }
@@ -113,11 +114,11 @@ impl HttpTransport {
 
     async fn exchange(
         &self,
-        mut request: http::Request<Bytes>,
+        mut request: http::Request<Payload>,
         route: Route,
     ) -> Result<http::Response<Body>, TransportError> {
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let request = reqwest::Request::try_from(request).map_err(|error| other(&error))?;
+        let request = reqwest::Request::try_from(request.map(Payload::into_reqwest)).map_err(|error| other(&error))?;
         let own = self.own_addresses.load_full();
         let policy = Policy { allow_private: route.allow_private, own: &own };
         address::check_url(request.url(), &policy)?;
@@ -197,7 +198,7 @@ impl HttpTransport {
 impl Transport for HttpTransport {
     fn send(
         &self,
-        request: http::Request<Bytes>,
+        request: http::Request<Payload>,
         route: &Route,
     ) -> BoxFuture<'_, Result<http::Response<Body>, TransportError>> {
         Box::pin(self.exchange(request, route.clone()))

@@ -46,4 +46,4 @@ pub use preset::SDK_MODELS;
 pub use request::Endpoint;
 pub use script::{COUNT_TOKENS, LIST_MODELS, Script};
 pub use server::{Error, FakeUpstream, Options};
-pub use step::{Break, Step};
+pub use step::{Break, Gate, Step};

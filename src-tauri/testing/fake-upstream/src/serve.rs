@@ -94,6 +94,11 @@ async fn perform(
     let mut cut = None;
     loop {
         let reply = match step {
+            Step::Held(gate, inner) => {
+                gate.passed().await;
+                step = inner;
+                continue;
+            }
             Step::Latency(wait, inner) => {
                 tokio::time::sleep(*wait).await;
                 step = inner;

@@ -1,9 +1,11 @@
 //! What the upstream does with one request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::Semaphore;
 
 use crate::answer::Answer;
 use crate::load::Load;
@@ -31,6 +33,8 @@ pub enum Step {
     Hang,
     /// A wait, then the step.
     Latency(Duration, Box<Step>),
+    /// The step, once the gate is open.
+    Held(Gate, Box<Step>),
     /// A stream that repeats this chunk: the first at once, the others every so often. `None` never ends.
     Drip { chunk: Bytes, every: Duration, count: Option<u64> },
     /// A stream of exactly these bytes, each after its delay; it may lack the dialect's end marker.
@@ -44,6 +48,28 @@ pub enum Step {
     ToolTurn { call: Box<Step>, result: Box<Step> },
     /// An answer made for load: rendered once, then sent again and again.
     Load(Load),
+}
+
+/// What replies wait at until a test opens it: everything that arrives before is under way together. Clones are the same
+/// gate.
+#[derive(Clone, Debug)]
+pub struct Gate(Arc<Semaphore>);
+
+impl Gate {
+    /// A closed one.
+    pub fn closed() -> Gate {
+        Gate(Arc::new(Semaphore::new(0)))
+    }
+
+    /// Lets everything through, from now on.
+    pub fn open(&self) {
+        self.0.close();
+    }
+
+    pub(crate) async fn passed(&self) {
+        // There is never a permit: the only answer is that the gate was opened.
+        drop(self.0.acquire().await);
+    }
 }
 
 /// How a reply breaks off.
@@ -104,6 +130,12 @@ impl Step {
         Step::Latency(wait, Box::new(self))
     }
 
+    /// The step once this gate is open.
+    #[must_use]
+    pub fn held(self, gate: &Gate) -> Step {
+        Step::Held(gate.clone(), Box::new(self))
+    }
+
     /// The step, broken off by a TCP reset.
     #[must_use]
     pub fn cut(self, after_bytes: usize) -> Step {
@@ -127,7 +159,7 @@ impl Step {
                 let value = HeaderValue::from_str(value).expect("a header value of visible characters");
                 headers.append(HeaderName::from_static(name), value);
             }
-            Step::Latency(_, step) | Step::Cut { step, .. } => {
+            Step::Latency(_, step) | Step::Held(_, step) | Step::Cut { step, .. } => {
                 let inner = std::mem::replace(&mut **step, Step::Hang);
                 **step = inner.with_header(name, value);
             }

@@ -13,6 +13,7 @@ import { useChange } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { breakerNow, opensAt } from "@/lib/breaker";
 import { connectionState, type State } from "@/lib/connection-state";
+import { errorType } from "@/lib/error-type";
 import { lockReason } from "@/lib/lock-reason";
 import { useNow } from "@/lib/use-now";
 
@@ -134,7 +135,8 @@ function BreakerTrouble({ breaker, provider, providerName, readAt }: BreakerTrou
 }
 
 function LastError({ connection, at }: { connection: Connection; at: string }) {
-  const words = useMessages().connectionHealth;
+  const messages = useMessages();
+  const words = messages.connectionHealth;
   const now = useNow();
   const { errorCode, lastError, lastErrorType } = connection;
   // Above, its words are the reason already.
@@ -146,7 +148,7 @@ function LastError({ connection, at }: { connection: Connection; at: string }) {
         {errorCode !== null && `HTTP ${errorCode} · `}
         {lastErrorType && (
           <>
-            <span className="font-mono">{lastErrorType}</span>
+            <span title={lastErrorType}>{errorType(lastErrorType, messages)}</span>
             {" · "}
           </>
         )}

@@ -83,7 +83,7 @@ describe("a connection's panel", () => {
       ...cooling,
       backoffLevel: 3,
       errorCode: 429,
-      lastErrorType: "rate_limit",
+      lastErrorType: "rate_limited",
       lastErrorAt: inMs(-9_000),
     };
     const host = fakeHost({
@@ -103,10 +103,10 @@ describe("a connection's panel", () => {
     });
     const { user } = open(at, host);
     const health = within(await screen.findByRole("region", { name: "Health" }));
-    expect(health.getByText("HTTP 429 ·", { exact: false })).toHaveTextContent(/rate_limit/);
+    expect(health.getByText("HTTP 429 ·", { exact: false })).toHaveTextContent(/Rate limit/);
     expect(health.getByText("Backoff level").nextSibling).toHaveTextContent("3");
     expect(health.queryByText("gone")).not.toBeInTheDocument();
-    expect(health.getByRole("region", { name: "Why it is left out: Anthropic" })).toHaveTextContent(/\(0:(21|20|19)\)/);
+    expect(health.getByRole("region", { name: "Why it is left out: Anthropic" })).toHaveTextContent(/\(0:\d\d\)/);
     await user.click(health.getByRole("button", { name: "Reset breaker" }));
     await user.click(health.getByRole("button", { name: "Re-enable opus on Work" }));
     await user.click(health.getByRole("button", { name: "Clear cooldown" }));

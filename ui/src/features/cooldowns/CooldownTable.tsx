@@ -7,6 +7,7 @@ import { useUntil } from "@/components/Time";
 import { Button, buttonClass } from "@/components/ui/button";
 import { useFormat, useMessages } from "@/i18n";
 import { isClearable, type LiveRow, statusSign } from "@/lib/cooldown-row";
+import { errorType } from "@/lib/error-type";
 import { lockReason } from "@/lib/lock-reason";
 import { useNow } from "@/lib/use-now";
 
@@ -113,7 +114,7 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
               .join("\n")}
           >
             {errorCode !== null && `${errorCode} `}
-            {lastError ?? lastErrorType}
+            {lastError ?? errorType(lastErrorType ?? "", messages)}
           </span>
         ) : (
           <span className="text-ink-faint">–</span>

@@ -12,7 +12,7 @@ import { useCooldownClear } from "@/components/use-cooldown-clear";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
-import { byUrgency, isClearable, type LiveRow, liveRow } from "@/lib/cooldown-row";
+import { byUrgency, isClearable, isOut, type LiveRow, liveRow } from "@/lib/cooldown-row";
 import { useNow } from "@/lib/use-now";
 import { CommonRules } from "./CommonRules";
 import { CooldownTable } from "./CooldownTable";
@@ -30,7 +30,7 @@ export function CooldownsScreen() {
   const rows = useRows(read.data?.connections);
   const shown = rows.filter(
     (row) =>
-      (search.status ? row.status === search.status : row.status !== "healthy") &&
+      (search.status ? row.status === search.status : isOut(row)) &&
       (!search.provider || row.provider === search.provider) &&
       [row.name, row.provider, names(row.provider), row.lastError ?? ""].some((text) =>
         text.toLowerCase().includes(filter.trim().toLowerCase()),
@@ -64,7 +64,7 @@ export function CooldownsScreen() {
         ) : (
           <NoneOut narrowed={narrowed} />
         ))}
-      <CommonRules />
+      {!read.error?.unreachable && <CommonRules />}
     </Screen>
   );
 }
@@ -84,7 +84,7 @@ function Filters({ rows, search, nameOf }: FiltersProps) {
   if (search.provider) providers.add(search.provider);
   const narrow = (next: CooldownSearch) => void navigate({ to: "/monitoring/cooldowns", search: next, replace: true });
   const count = (status: string) =>
-    rows.filter((row) => (status === "out" ? row.status !== "healthy" : row.status === status)).length;
+    rows.filter((row) => (status === "out" ? isOut(row) : row.status === status)).length;
   return (
     <>
       <Select

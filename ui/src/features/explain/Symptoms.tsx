@@ -21,23 +21,23 @@ export function Symptoms() {
   };
   return (
     <Section title={words.symptomsTitle}>
-      <dl className="max-w-[860px]">
+      <ul className="max-w-[860px]">
         {(Object.keys(symptoms) as (keyof typeof symptoms)[]).map((symptom) => (
-          <div key={symptom} className="flex items-baseline justify-between gap-6 border-b py-2.5 last:border-b-0">
+          <li key={symptom} className="flex items-baseline justify-between gap-6 border-b py-2.5 last:border-b-0">
             <div className="min-w-0">
-              <dt className="font-medium">{words.symptoms[symptom].seen}</dt>
-              <dd className="text-ink-soft">{words.symptoms[symptom].means}</dd>
+              <div className="font-medium">{words.symptoms[symptom].seen}</div>
+              <p className="text-ink-soft">{words.symptoms[symptom].means}</p>
             </div>
-            <dd className="flex shrink-0 flex-col items-end">
+            <div className="flex shrink-0 flex-col items-end">
               {symptoms[symptom].map((to) => (
                 <Link key={to} to={to} className="text-accent-text hover:underline">
                   {names[to]}
                 </Link>
               ))}
-            </dd>
-          </div>
+            </div>
+          </li>
         ))}
-      </dl>
+      </ul>
     </Section>
   );
 }

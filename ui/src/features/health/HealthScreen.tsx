@@ -56,9 +56,11 @@ export function HealthScreen() {
             />
           )}
         </Section>
-        <Section title={words.system}>
-          <SystemFacts />
-        </Section>
+        {!breakers.error?.unreachable && (
+          <Section title={words.system}>
+            <SystemFacts />
+          </Section>
+        )}
       </Screen>
       <Outlet />
     </>

@@ -34,7 +34,7 @@ describe("Monitoring → Health", () => {
     open(at, fakeHost(gateway({ breakers: [ollama(), openAi()] })));
     expect(await screen.findByText("OpenAI is stopped.")).toBeVisible();
     const [, first] = within(screen.getByRole("grid")).getAllByRole("row");
-    expect(first).toHaveTextContent(/OpenAI.*Stopped.*12 of 12.*0:(31|30|29)/);
+    expect(first).toHaveTextContent(/OpenAI.*Stopped.*12 of 12.*0:\d\d/);
   });
 
   it("says that all is well", async () => {

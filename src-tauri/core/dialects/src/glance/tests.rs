@@ -113,3 +113,50 @@ fn nesting_beyond_the_limit_is_refused_at_once() {
     let bottomless = format!("{{\"messages\":{}", "[".repeat(5_000_000));
     assert_eq!(glance(Operation::Messages, bottomless.as_bytes()), Err(GlanceError::TooDeep));
 }
+
+#[test]
+fn looking_ahead_finds_the_same_whatever_has_come() {
+    for (operation, body) in [
+        (
+            Operation::ChatCompletions,
+            r#"{ "model" : "a" , "stream_options":{"include_usage":true},"messages":[ 1 , {"b":[]},"c\"d"],"user":"é"} "#,
+        ),
+        (Operation::ChatCompletions, r#"{"max_tokens":12,"messages":[],"tools":[{},{}],"model":"a\u0062"}"#),
+        (Operation::Messages, r#"{"messages":"none","metadata":{"user_id":"u_session_s"},"max_tokens":1200}"#),
+        (
+            Operation::Responses,
+            r#"{"background":true , "input":[{"type":"additional_tools","tools":[1,2]},{}],"model":"m"}"#,
+        ),
+        (Operation::Responses, r#"{"input":"text","background":true}"#),
+        (Operation::GenerateContent, r#"{"contents":[[[]],[]],"generationConfig":{"maxOutputTokens":5}}"#),
+        (Operation::ChatCompletions, r#"{"model":"a","messages":[1,],"stream":true}"#),
+        (Operation::ChatCompletions, r#"{"model":"a","model":"b","messages":[1]}"#),
+        (Operation::ChatCompletions, r#"{"messages":[1]"#),
+        (Operation::ChatCompletions, r#"{"messages":[1]} x"#),
+        (Operation::ChatCompletions, r#"{"messages":[1}"#),
+        (Operation::ChatCompletions, r#"{"a":01}"#),
+        (Operation::ChatCompletions, " {}"),
+        (Operation::ChatCompletions, "[1]"),
+        (Operation::ChatCompletions, ""),
+    ] {
+        let whole = glance(operation, body.as_bytes());
+        let mut byte_by_byte = Glancer::new(operation);
+        for end in 0..=body.len() {
+            byte_by_byte.ahead(&body.as_bytes()[..end]);
+            let mut at_once = Glancer::new(operation);
+            at_once.ahead(&body.as_bytes()[..end]);
+            assert_eq!(at_once.finish(body.as_bytes()), whole, "{body} from {end}");
+        }
+        assert_eq!(byte_by_byte.finish(body.as_bytes()), whole, "{body}");
+    }
+}
+
+#[test]
+fn elements_are_not_read_again() {
+    let body = format!(r#"{{"messages":[{}"x"]}}"#, r#""0123456789","#.repeat(50));
+    let mut glancer = Glancer::new(Operation::ChatCompletions);
+    glancer.ahead(&body.as_bytes()[..600]);
+    // Were the first elements read again, what stands there now would be found.
+    let changed = format!("{}{}", "]".repeat(500), &body[500..]);
+    assert_eq!(glancer.finish(changed.as_bytes()).map(|found| found.message_count), Ok(51));
+}

@@ -298,9 +298,9 @@ pub enum ResilienceStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CountingWindow {
-    #[specta(type = f64)]
+    #[specta(type = u32)]
     pub since_ms: u64,
-    #[specta(type = f64)]
+    #[specta(type = u32)]
     pub until_ms: u64,
     pub now: Instant,
 }

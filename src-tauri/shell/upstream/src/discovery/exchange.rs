@@ -17,6 +17,7 @@ use super::ProbeError;
 use super::answer::Family;
 use super::verdict;
 use crate::outbound_headers;
+use crate::payload::Payload;
 use crate::request::{self, BuildError, Call};
 use crate::target::Target;
 use crate::transport::{Body, Transport};
@@ -99,7 +100,7 @@ impl<'a> Session<'a> {
             stream: false,
             query: None,
             client_headers: &HeaderMap::new(),
-            body: one_token(self.target, dialect, model),
+            body: one_token(self.target, dialect, model).into(),
             request_id: "probe",
         };
         let request = request::build(&call).map_err(|error| verdict::unbuildable(&error))?;
@@ -120,7 +121,7 @@ impl<'a> Session<'a> {
         self.send(get(&uri, &headers)).await
     }
 
-    async fn send(&mut self, request: http::Request<Bytes>) -> Result<Answer, ProbeError> {
+    async fn send(&mut self, request: http::Request<Payload>) -> Result<Answer, ProbeError> {
         let failed = |error: TransportError| verdict::of_transport(self.target, &error);
         let response = self.transport.send(request, &self.target.route).await.map_err(failed)?;
         let (head, body) = response.into_parts();
@@ -141,8 +142,8 @@ fn read(answer: Answer) -> ModelList {
     }
 }
 
-fn get(uri: &Uri, headers: &HeaderMap) -> http::Request<Bytes> {
-    let mut request = http::Request::new(Bytes::new());
+fn get(uri: &Uri, headers: &HeaderMap) -> http::Request<Payload> {
+    let mut request = http::Request::new(Payload::default());
     *request.method_mut() = Method::GET;
     *request.uri_mut() = uri.clone();
     *request.headers_mut() = headers.clone();

@@ -14,7 +14,9 @@ use futures_util::StreamExt;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use upstream::transport::Lookup;
-use upstream::{AddressError, Body, HttpTransport, Options, OwnAddresses, Proxy, Route, Transport, TransportError};
+use upstream::{
+    AddressError, Body, HttpTransport, Options, OwnAddresses, Payload, Proxy, Route, Transport, TransportError,
+};
 
 fn options() -> Options {
     Options { connect_timeout: Millis::seconds(10), own_addresses: OwnAddresses::default() }
@@ -33,14 +35,14 @@ fn resolving(answers: &[&[&str]]) -> HttpTransport {
     HttpTransport::with_lookup(options(), lookup)
 }
 
-fn get(url: &str) -> http::Request<Bytes> {
-    http::Request::get(url).body(Bytes::new()).unwrap()
+fn get(url: &str) -> http::Request<Payload> {
+    http::Request::get(url).body(Payload::default()).unwrap()
 }
 
-fn post(url: &str, body: &'static str) -> http::Request<Bytes> {
+fn post(url: &str, body: &'static str) -> http::Request<Payload> {
     http::Request::post(url)
         .header("content-type", "application/json")
-        .body(Bytes::from_static(body.as_bytes()))
+        .body(Bytes::from_static(body.as_bytes()).into())
         .unwrap()
 }
 

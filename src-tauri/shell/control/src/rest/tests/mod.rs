@@ -31,7 +31,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
-use upstream::{Route, Transport, TransportError};
+use upstream::{Payload, Route, Transport, TransportError};
 
 use crate::{Control, ListenerMove, TokenKeeper};
 
@@ -220,7 +220,7 @@ impl Scripted {
 impl Transport for Scripted {
     fn send(
         &self,
-        request: Request<Bytes>,
+        request: Request<Payload>,
         _route: &Route,
     ) -> BoxFuture<'_, Result<http::Response<upstream::Body>, TransportError>> {
         let credential = request.headers().get("authorization").and_then(|value| value.to_str().ok());

@@ -139,7 +139,7 @@ async fn the_cooldown_manager_shows_the_strongest_that_holds() {
     let cooling = named(&reply.body, "cooling");
     assert_eq!(cooling["rateLimitedUntil"], "2026-01-01T00:01:00.000Z");
     assert_eq!((&cooling["cooldownRemainingMs"], &cooling["backoffLevel"]), (&json!(60_000), &json!(2)));
-    assert_eq!((&cooling["errorCode"], &cooling["lastErrorType"]), (&json!(429), &json!("rate_limit")));
+    assert_eq!((&cooling["errorCode"], &cooling["lastErrorType"]), (&json!(429), &json!("rate_limited")));
     assert_eq!(named(&reply.body, "locked")["lockouts"][1]["remainingMs"], 30_000);
     assert!(!reply.text.contains("sk-secret"), "no credential");
     let only = world.ok("GET", &format!("{COOLDOWNS}?provider=anthropic"), None).await;
