@@ -178,16 +178,13 @@ async fn explaining_a_name_says_what_routing_would_do() {
     post_m1(&world, AK).await;
     let before = (world.calls(&c1).len(), world.calls(&c2).len());
     let told = world.managed(Method::GET, "/api/resilience/explain?model=openai/m1", None).await;
-    let candidates = told["candidates"].as_array().expect("candidates").clone();
-    let of = |id: &str| candidates.iter().find(|one| one["connectionId"] == id).cloned().unwrap_or_default();
-    let left_out = of(&c1.id);
-    assert_eq!(
-        (&left_out["available"], &left_out["mechanism"]),
-        (&json!(false), &json!("connection_cooldown")),
-        "{told}"
-    );
-    assert_eq!((&left_out["remainingMs"], &left_out["cause"]["status"]), (&json!(90_000), &json!(429)), "{told}");
-    assert_eq!((&of(&c2.id)["available"], &of(&c2.id)["mechanism"]), (&json!(true), &Value::Null), "{told}");
+    let target = &told["targets"][0];
+    let of = |place: usize| (&target["connections"][place]["connectionId"], &target["connections"][place]["available"]);
+    assert_eq!((of(0), of(1)), ((&json!(c1.id), &json!(false)), (&json!(c2.id), &json!(true))), "{told}");
+    let exclusion = &target["connections"][0]["exclusion"];
+    assert_eq!(exclusion["mechanism"], "connection_cooldown", "{told}");
+    assert_eq!((&exclusion["retryAfterMs"], &exclusion["cause"]["status"]), (&json!(90_000), &json!(429)), "{told}");
+    assert_eq!((&target["connectionId"], &told["answer"]), (&json!(c2.id), &Value::Null), "{told}");
     assert_eq!((world.calls(&c1).len(), world.calls(&c2).len()), before);
     world.check_invariants().await;
 }

@@ -220,21 +220,6 @@ export type Breakers = {
 	breakers: BreakerDetail[],
 };
 
-export type CandidateExplanation = {
-	connectionId: string,
-	connectionName: string,
-	provider: string,
-	model: string,
-	available: boolean,
-	/**  What leaves it out; `null` when it is available, like everything below. */
-	mechanism: Mechanism | null,
-	reason: string | null,
-	/**  When asking again could give another answer; `null` when no waiting helps. */
-	until: Instant | null,
-	remainingMs: number | null,
-	cause: ExclusionCause | null,
-};
-
 export type CatalogProvider = {
 	id: string,
 	/**  What clients write before the slash in a model's name. */
@@ -411,6 +396,14 @@ export type ConnectionOrder = {
 	connectionIds: string[],
 };
 
+export type ConnectionOutlook = {
+	connectionId: string,
+	connectionName: string,
+	available: boolean,
+	/**  Why it is not; `null` when it is. */
+	exclusion: ExclusionExplanation | null,
+};
+
 export type ConnectionReply = {
 	connection: Connection,
 };
@@ -539,9 +532,41 @@ export type ExclusionCause = {
 	at: Instant,
 };
 
+export type ExclusionExplanation = {
+	/**  What says no. */
+	mechanism: Mechanism,
+	/**  A word of gateway specification, 3.7. */
+	reason: string,
+	/**  When asking again could give another answer; `null` when no waiting helps, like the next. */
+	until: Instant | null,
+	retryAfterMs: number | null,
+	cause: ExclusionCause | null,
+};
+
+/**  The answer to a request that nobody can serve. */
+export type ExpectedAnswer = {
+	status: number,
+	/**  `error.code` of the answer. */
+	code: string,
+	/**  Its `Retry-After`; `null` where the agent is not told to come back. */
+	retryAfterSeconds: number | null,
+};
+
 export type ExplainQuery = {
 	/**  A model as an agent would name it. */
 	model: string,
+	/**  As if the agent presented this key: only its models and connections. Without restrictions when absent. */
+	keyId?: string | null,
+	/**  The agent's session. No effect on a name that stands for one model. */
+	sessionKey?: string | null,
+	/**  How many tools the request brings. No effect on a name that stands for one model. */
+	tools?: number | null,
+	/**  Whether it brings pictures. No effect on a name that stands for one model. */
+	vision?: boolean | null,
+	/**  Its length in tokens. No effect on a name that stands for one model. */
+	inputTokens?: number | null,
+	/**  The longest answer it wants, in tokens. No effect on a name that stands for one model. */
+	outputTokens?: number | null,
 };
 
 /**  What is wrong with one member of a request. */
@@ -884,7 +909,10 @@ export type ProviderSummary = {
 
 export type RateLimitStatus = {
 	queued: number,
+	/**  Those that hold a place of the connection. */
 	running: number,
+	/**  Those of them that are with the provider: all, as a place is taken when the attempt begins. */
+	executing: number,
 };
 
 export type RequestAttempt = {
@@ -1048,18 +1076,15 @@ export type ResilienceConnections = {
 	meta: ResilienceMeta,
 };
 
-/**  Where a request for a model would go now, and who would be left out. Nothing is sent and nothing changes. */
 export type ResilienceExplanation = {
-	/**  As it was asked for. */
-	model: string,
-	provider: string,
-	/**  As the provider names it. */
-	resolvedModel: string,
-	/**  Which rule resolved the name (gateway specification, 1.4). */
-	rule: number,
-	breaker: Breaker,
-	/**  Those that would be tried, in their order; then those left out. */
-	candidates: CandidateExplanation[],
+	route: RouteExplanation,
+	/**  In the order they would be tried. */
+	targets: TargetExplanation[],
+	/**
+	 *  What an agent would get now where it is not made to wait (resilience specification, 15); `null` while some account
+	 *  is available.
+	 */
+	answer: ExpectedAnswer | null,
 };
 
 export type ResilienceMeta = {
@@ -1108,6 +1133,21 @@ export type ResilienceWindow = {
 	/**  Provider id, at most 128 characters. */
 	provider?: string | null,
 };
+
+/**  What the name stands for. */
+export type RouteExplanation = {
+	kind: RouteKind,
+	/**  Which rule resolved the name: 1..=9 (gateway specification, 1.4). */
+	rule: number,
+	/**  As it was asked for. */
+	name: string,
+	/**  The combo's; `single` when the name stands for one model, as in the header `X-OmniRoute-Decision`. */
+	strategy: string,
+};
+
+export type RouteKind = 
+/**  One provider and one model there. */
+"direct";
 
 /**  What a client key may do beyond inference. */
 export type Scope = "lease:exclusive" | "self:usage" | "self:account-quota" | "policy:bypass-provider-quota" | "mcp:connect";
@@ -1178,10 +1218,43 @@ export type SystemStatus = {
 	platform: string,
 };
 
+/**  A model at a provider, with the accounts that could serve it. */
+export type TargetExplanation = {
+	/**  1 is tried first. */
+	position: number,
+	/**  What its counters go by: `provider/model` when the name stands for one model. */
+	executionKey: string,
+	provider: string,
+	/**  As the provider names it. */
+	model: string,
+	/**
+	 *  The account that would be asked first; when none is available, the one that is back first. `null` without
+	 *  accounts.
+	 */
+	connectionId: string | null,
+	/**  Whether at least one account is. */
+	available: boolean,
+	/**  Why that account is not; `null` when it is. */
+	exclusion: ExclusionExplanation | null,
+	/**  In the order of routing, those left out in their places. */
+	connections: ConnectionOutlook[],
+	/**  What a strategy that compares targets gave it; `null` under one that does not. */
+	score: number | null,
+	/**  The parts of the score by name; `null` like it. */
+	factors: { [key in string]: number | null } | null,
+	/**  The provider's. */
+	breaker: Breaker,
+};
+
 /**  What the dealings with an account so far say about it. */
 export type TestStatus = "unknown" | "active" | "unavailable" | "banned" | "expired" | "credits_exhausted";
 
-/**  A group of things that can change together. Reads provide topics, changes invalidate them. */
+/**
+ *  A group of things that can change together. Reads provide topics, changes invalidate them.
+ * 
+ *  The gateway's own list derives neither bindings nor schemas, so it is mirrored here; the conversion below fails to
+ *  compile when a word is added there only.
+ */
 export type Topic = "connections" | "cooldowns" | "breakers" | "lockouts" | "settings" | "requests" | "usage" | "quota" | "combos" | "keys" | "sessions";
 
 export type UsageGroup = {

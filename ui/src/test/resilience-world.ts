@@ -1,8 +1,9 @@
 /** Records of what is spared and locked, as the gateway sends them. */
 import type {
   BreakerDetail,
-  CandidateExplanation,
+  ConnectionOutlook,
   CooldownConnection,
+  ExclusionExplanation,
   Health,
   ModelCooldown,
   ResilienceExplanation,
@@ -69,34 +70,39 @@ export function breaker(provider: string, part: Partial<BreakerDetail> = {}): Br
   };
 }
 
-export function candidate(id: string, part: Partial<CandidateExplanation> = {}): CandidateExplanation {
-  return {
-    connectionId: id,
-    connectionName: id,
-    provider: "anthropic",
-    model: "claude-sonnet-4-6",
-    available: true,
-    mechanism: null,
-    reason: null,
-    until: null,
-    remainingMs: null,
-    cause: null,
-    ...part,
-  };
+/** An account that would be tried. */
+export function outlook(id: string, part: Partial<ConnectionOutlook> = {}): ConnectionOutlook {
+  return { connectionId: id, connectionName: id, available: true, exclusion: null, ...part };
+}
+
+/** An account that is left out. */
+export function leftOut(id: string, connectionName: string, exclusion: ExclusionExplanation): ConnectionOutlook {
+  return outlook(id, { connectionName, available: false, exclusion });
 }
 
 export function explanation(
-  candidates: CandidateExplanation[],
-  part: Partial<ResilienceExplanation> = {},
+  connections: ConnectionOutlook[],
+  answer: ResilienceExplanation["answer"] = null,
 ): ResilienceExplanation {
+  const spokesman = connections.find(({ available }) => available) ?? connections[0];
   return {
-    model: "anthropic/claude-sonnet-4-6",
-    provider: "anthropic",
-    resolvedModel: "claude-sonnet-4-6",
-    rule: 7,
-    breaker: { state: "CLOSED", failureCount: 0, retryAfterMs: 0 },
-    candidates,
-    ...part,
+    route: { kind: "direct", rule: 7, name: "anthropic/claude-sonnet-4-6", strategy: "single" },
+    targets: [
+      {
+        position: 1,
+        executionKey: "anthropic/claude-sonnet-4-6",
+        provider: "anthropic",
+        model: "claude-sonnet-4-6",
+        connectionId: spokesman?.connectionId ?? null,
+        available: spokesman?.available ?? false,
+        exclusion: spokesman?.exclusion ?? null,
+        connections,
+        score: null,
+        factors: null,
+        breaker: { state: "CLOSED", failureCount: 0, retryAfterMs: 0 },
+      },
+    ],
+    answer,
   };
 }
 
@@ -229,7 +235,7 @@ export function resilienceWorld(part: Partial<Spared> = {}): Answers {
       };
     },
     resilience_explain: ({ model }) =>
-      state.explanations.find((known) => known.model === model) ?? refuse({ code: "not_found" }),
+      state.explanations.find(({ route }) => route.name === model) ?? refuse({ code: "not_found" }),
     banned_signals_preview: ({ phrase }) =>
       phrase.includes("limit")
         ? {

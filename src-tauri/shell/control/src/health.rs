@@ -198,7 +198,8 @@ fn counts(entries: &[&Entry], snapshot: &Snapshot) -> ConnectionCounts {
 
 fn rate_limits(snapshot: &Snapshot) -> BTreeMap<String, RateLimitStatus> {
     let busy = snapshot.connections.iter().filter(|(_, picture)| picture.in_flight > 0);
-    busy.map(|(id, picture)| (id.to_string(), RateLimitStatus { queued: 0, running: picture.in_flight })).collect()
+    let status = |running| RateLimitStatus { queued: 0, running, executing: running };
+    busy.map(|(id, picture)| (id.to_string(), status(picture.in_flight))).collect()
 }
 
 fn count(items: usize) -> u32 {

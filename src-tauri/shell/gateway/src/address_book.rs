@@ -9,7 +9,7 @@ use dialects::models::ListedModel;
 use domain::client_key::ClientKey;
 use domain::connection::Connection;
 use domain::model_alias::ModelAlias;
-use domain::{ConnectionId, ProviderId};
+use domain::{ClientKeyId, ConnectionId, ProviderId};
 use routing::NameTable;
 use routing::resolve::Listed;
 use secrecy::SecretString;
@@ -79,6 +79,10 @@ impl Keys {
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let key = self.by_hash.get(&hash)?;
         bool::from(key.hash.ct_eq(&hash)).then_some(key)
+    }
+
+    pub fn by_id(&self, id: &ClientKeyId) -> Option<&Arc<ClientKey>> {
+        self.by_hash.values().find(|key| key.id == *id)
     }
 }
 

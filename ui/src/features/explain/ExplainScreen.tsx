@@ -1,6 +1,12 @@
 /** Who would be asked for a model right now, in which order, and what holds the others back. */
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import type { CandidateExplanation, ResilienceExplanation } from "@/bindings";
+import type {
+  ConnectionOutlook,
+  ExclusionExplanation,
+  ExpectedAnswer,
+  RouteExplanation,
+  TargetExplanation,
+} from "@/bindings";
 import { BreakerBadge } from "@/components/BreakerBadge";
 import { Cause } from "@/components/Cause";
 import { Fact, Facts } from "@/components/Facts";
@@ -19,6 +25,11 @@ import { useNow } from "@/lib/use-now";
 import { Symptoms } from "./Symptoms";
 
 const route = getRouteApi("/monitoring/explain");
+
+const SECOND = 1_000;
+
+/** An account with what it would be asked for. */
+type Candidate = ConnectionOutlook & Pick<TargetExplanation, "provider" | "model">;
 
 export function ExplainScreen() {
   const words = useMessages().explain;
@@ -58,7 +69,7 @@ function Answer({ model }: { model: string }) {
   const messages = useMessages();
   const words = messages.explain;
   const read = useRead("resilience_explain", { model });
-  const candidates = useLiveCandidates(read.data?.candidates);
+  const candidates = useLiveCandidates(read.data?.targets);
   if (read.isPending) {
     return (
       <div className="mt-6">
@@ -66,7 +77,7 @@ function Answer({ model }: { model: string }) {
       </div>
     );
   }
-  if (read.error?.code === "not_found" || read.data?.candidates.length === 0) {
+  if (read.error?.code === "not_found" || (read.data && candidates.length === 0)) {
     return (
       <EmptyState
         title={words.noCandidatesTitle}
@@ -82,8 +93,10 @@ function Answer({ model }: { model: string }) {
   if (read.error) return <ErrorState error={read.error} onRetry={() => void read.refetch()} />;
   return (
     <>
-      <Sentence candidates={candidates} />
-      <Resolution explanation={read.data} readAt={read.dataUpdatedAt} />
+      <Sentence candidates={candidates} answer={read.data.answer} readAt={read.dataUpdatedAt} />
+      {read.data.targets.map((target) => (
+        <Resolution key={target.executionKey} target={target} route={read.data.route} readAt={read.dataUpdatedAt} />
+      ))}
       <Section title={words.candidates}>
         <ol aria-label={words.candidates}>
           {candidates.map((candidate, index) => (
@@ -100,16 +113,20 @@ function Answer({ model }: { model: string }) {
 }
 
 /** A timer that ended makes its candidate available; whether something else holds it back is read again soon after. */
-function useLiveCandidates(candidates: readonly CandidateExplanation[] | undefined): CandidateExplanation[] {
+function useLiveCandidates(targets: readonly TargetExplanation[] | undefined): Candidate[] {
   const now = useNow();
-  return (candidates ?? []).map((candidate) =>
-    !candidate.available && candidate.until !== null && Date.parse(candidate.until) <= now
-      ? { ...candidate, available: true, mechanism: null, reason: null, until: null, cause: null }
-      : candidate,
+  return (targets ?? []).flatMap(({ provider, model, connections }) =>
+    connections.map((connection) => {
+      const until = connection.exclusion?.until;
+      const isOver = until && Date.parse(until) <= now;
+      return { ...connection, provider, model, ...(isOver && { available: true, exclusion: null }) };
+    }),
   );
 }
 
-function Sentence({ candidates }: { candidates: readonly CandidateExplanation[] }) {
+type SentenceProps = { candidates: readonly Candidate[]; answer: ExpectedAnswer | null; readAt: number };
+
+function Sentence({ candidates, answer, readAt }: SentenceProps) {
   const messages = useMessages();
   const words = messages.explain.answer;
   const format = useFormat();
@@ -120,30 +137,43 @@ function Sentence({ candidates }: { candidates: readonly CandidateExplanation[] 
     return messages.until[form](text);
   };
   const first = candidates.find(({ available }) => available);
-  const ends = candidates.flatMap(({ until }) => (until ? [Date.parse(until)] : []));
+  const ends = candidates.flatMap(({ exclusion }) => (exclusion?.until ? [Date.parse(exclusion.until)] : []));
   const text = first
     ? words.first(first.connectionName, nameOf(first.provider))
     : ends.length > 0
       ? words.noneUntil(when(Math.min(...ends)))
       : words.none;
+  // An agent that asks is never told less than a second.
+  const comeBack = (seconds: number) => when(Math.max(now + SECOND, readAt + seconds * SECOND));
   return (
-    <p className="mt-6 break-words font-semibold text-md" aria-live="polite">
-      {text}
-    </p>
+    <>
+      <p className="mt-6 break-words font-semibold text-md" aria-live="polite">
+        {text}
+      </p>
+      {answer && !first && (
+        <p className="mt-1 text-ink-soft" title={answer.code}>
+          {answer.retryAfterSeconds === null
+            ? words.refused(answer.status)
+            : words.refusedUntil(answer.status, comeBack(answer.retryAfterSeconds))}
+        </p>
+      )}
+    </>
   );
 }
 
-function Resolution({ explanation, readAt }: { explanation: ResilienceExplanation; readAt: number }) {
+type ResolutionProps = { route: RouteExplanation; target: TargetExplanation; readAt: number };
+
+function Resolution({ route: { rule }, target, readAt }: ResolutionProps) {
   const messages = useMessages();
   const words = messages.explain;
   const rules = messages.requests.story.rules;
   const now = useNow();
-  const { provider, resolvedModel, rule, breaker } = explanation;
+  const { provider, model, breaker } = target;
   return (
     <div className="mt-2 mb-8">
       <Facts>
         <Fact label={words.resolved}>
-          <code className="break-all font-mono">{`${provider}/${resolvedModel}`}</code>
+          <code className="break-all font-mono">{`${provider}/${model}`}</code>
         </Fact>
         {rule in rules && (
           <Fact label={words.resolvedBy}>
@@ -164,66 +194,53 @@ function Resolution({ explanation, readAt }: { explanation: ResilienceExplanatio
   );
 }
 
-function CandidateRow({ candidate, position }: { candidate: CandidateExplanation; position: number }) {
+function CandidateRow({ candidate, position }: { candidate: Candidate; position: number }) {
   const messages = useMessages();
   const words = messages.explain;
   const back = useUntil();
   const nameOf = useProviderNames();
-  const { connectionId, connectionName, provider, available, until } = candidate;
+  const { connectionId, connectionName, provider, exclusion } = candidate;
   return (
     <li className="flex items-start gap-4 border-b py-2.5 last:border-b-0">
       <div className="min-w-0 flex-1">
         <div className="flex min-w-0 items-baseline gap-2">
-          {connectionName && (
-            <span className="truncate font-medium" title={connectionName}>
-              {connectionName}
-            </span>
-          )}
-          <span className={connectionName ? "shrink-0 text-ink-faint" : "font-medium"}>{nameOf(provider)}</span>
+          <span className="truncate font-medium" title={connectionName}>
+            {connectionName}
+          </span>
+          <span className="shrink-0 text-ink-faint">{nameOf(provider)}</span>
         </div>
         <p className="break-words text-ink-soft">
-          {available ? position === 1 ? words.first : words.next(position) : <Why candidate={candidate} />}
+          {exclusion ? <Why exclusion={exclusion} /> : position === 1 ? words.first : words.next(position)}
         </p>
-        <Cause cause={candidate.cause} />
+        <Cause cause={exclusion?.cause ?? null} />
       </div>
       <div className="flex w-44 shrink-0 flex-col items-start">
-        {available ? <StatusBadge state="ready" word={words.available} /> : <Mechanism candidate={candidate} />}
-        {until && <span className="pl-[18px] text-cooling">{back(Date.parse(until))}</span>}
+        {exclusion ? <Mechanism exclusion={exclusion} /> : <StatusBadge state="ready" word={words.available} />}
+        {exclusion?.until && <span className="pl-[18px] text-cooling">{back(Date.parse(exclusion.until))}</span>}
       </div>
-      {connectionId && (
-        <Link
-          to="/providers/$providerId/connections/$connectionId"
-          params={{ providerId: provider, connectionId }}
-          aria-label={words.openNamed(connectionName)}
-          className={buttonClass({ size: "sm", variant: "ghost" })}
-        >
-          {words.openConnection}
-        </Link>
-      )}
+      <Link
+        to="/providers/$providerId/connections/$connectionId"
+        params={{ providerId: provider, connectionId }}
+        aria-label={words.openNamed(connectionName)}
+        className={buttonClass({ size: "sm", variant: "ghost" })}
+      >
+        {words.openConnection}
+      </Link>
     </li>
   );
 }
 
-function Mechanism({ candidate: { mechanism, until } }: { candidate: CandidateExplanation }) {
-  const messages = useMessages();
-  const { mechanisms } = messages.requests.story;
-  const word =
-    mechanism === null
-      ? messages.explain.out
-      : mechanism in mechanisms
-        ? mechanisms[mechanism as keyof typeof mechanisms]
-        : mechanism;
+function Mechanism({ exclusion: { mechanism, until } }: { exclusion: ExclusionExplanation }) {
+  const word = useMessages().requests.story.mechanisms[mechanism];
   const state =
     mechanism === "terminal_state" || mechanism === "switched_off" ? "terminal" : until ? "cooling" : "blocked";
-  return <StatusBadge state={state} word={word} {...(mechanism && { title: mechanism })} />;
+  return <StatusBadge state={state} word={word} title={mechanism} />;
 }
 
-function Why({ candidate: { reason, mechanism } }: { candidate: CandidateExplanation }) {
+function Why({ exclusion: { reason } }: { exclusion: ExclusionExplanation }) {
   const messages = useMessages();
   const { reasons } = messages.requests.story;
-  if (reason !== null && reason in reasons) return reasons[reason as keyof typeof reasons];
-  if (reason !== null && reason in messages.resilience.lockReasons) {
-    return messages.resilience.lockReasons[reason as keyof typeof messages.resilience.lockReasons];
-  }
-  return reason ?? mechanism ?? messages.explain.out;
+  if (reason in reasons) return reasons[reason as keyof typeof reasons];
+  const { lockReasons } = messages.resilience;
+  return reason in lockReasons ? lockReasons[reason as keyof typeof lockReasons] : reason;
 }

@@ -2,29 +2,27 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
-import { candidate, explanation, inSeconds, resilienceWorld } from "@/test/resilience-world";
+import { explanation, inSeconds, leftOut, outlook, resilienceWorld } from "@/test/resilience-world";
 import { connection, detail, model, request, world } from "@/test/world";
 
 const at = "/monitoring/explain";
 const asked = `${at}?model=anthropic%2Fclaude-sonnet-4-6`;
 const cooling = () =>
-  candidate("c1", {
-    connectionName: "Work",
-    available: false,
+  leftOut("c1", "Work", {
     mechanism: "connection_cooldown",
     reason: "unavailable",
     until: inSeconds(90),
-    remainingMs: 90_000,
+    retryAfterMs: 90_000,
     cause: { status: 429, message: "slow down", at: inSeconds(-5) },
   });
-const gateway = (...candidates: ReturnType<typeof candidate>[]) => ({
+const gateway = (...part: Parameters<typeof explanation>) => ({
   ...world({ models: [model("anthropic", "claude-sonnet-4-6")] }),
-  ...resilienceWorld({ explanations: [explanation(candidates)] }),
+  ...resilienceWorld({ explanations: [explanation(...part)] }),
 });
 
 describe("Monitoring → Explain", () => {
   it("asks for a model and keeps it in the address", async () => {
-    const { user, router } = open(at, fakeHost(gateway(candidate("c2", { connectionName: "Team" }))));
+    const { user, router } = open(at, fakeHost(gateway([outlook("c2", { connectionName: "Team" })])));
     await user.click(await screen.findByRole("combobox", { name: "Model" }));
     await user.click(await screen.findByText("anthropic/claude-sonnet-4-6"));
     expect(await screen.findByText("Team at Anthropic would be asked first.")).toBeVisible();
@@ -35,28 +33,49 @@ describe("Monitoring → Explain", () => {
     open(
       asked,
       fakeHost(
-        gateway(candidate("c2", { connectionName: "Team" }), candidate("c3", { connectionName: "Own" }), cooling()),
+        gateway([outlook("c2", { connectionName: "Team" }), cooling(), outlook("c3", { connectionName: "Own" })]),
       ),
     );
     const [first, second, third] = within(await screen.findByRole("list", { name: "Connections" })).getAllByRole(
       "listitem",
     );
     expect(first).toHaveTextContent(/Team.*Asked first.*Available/);
-    expect(second).toHaveTextContent(/Own.*Asked second, if those before fail/);
-    expect(third).toHaveTextContent(
-      /Work.*It failed a moment ago and rests\..*429 slow down.*Connection cooldown.*\d:\d\d/,
+    expect(third).toHaveTextContent(/Own.*Asked second, if those before fail/);
+    expect(second).toHaveTextContent(
+      /Work.*It failed a moment ago and rests\..*429 slow down.*Connection cooldown.*1:(31|30|29)/,
     );
   });
 
-  it("says when the first is back where nobody is ready", async () => {
-    open(asked, fakeHost(gateway(cooling())));
+  it("says when the first is back where nobody is ready, and what an agent is told", async () => {
+    const answer = { status: 429, code: "rate_limit_exceeded", retryAfterSeconds: 90 };
+    open(asked, fakeHost(gateway([cooling()], answer)));
     expect(
       await screen.findByText(/Nobody would be asked at the moment; the first is back in \d:\d\d\./),
     ).toBeVisible();
+    expect(screen.getByText(/^An agent would get 429, and be told to come back in 1:(31|30|29)\.$/)).toBeVisible();
+  });
+
+  it("says what an agent gets where no waiting helps", async () => {
+    const banned = leftOut("c1", "Work", {
+      mechanism: "terminal_state",
+      reason: "unavailable",
+      until: null,
+      retryAfterMs: null,
+      cause: null,
+    });
+    const answer = { status: 502, code: "all_connections_terminal", retryAfterSeconds: null };
+    open(asked, fakeHost(gateway([banned], answer)));
+    expect(await screen.findByText("An agent would get 502.")).toBeVisible();
+  });
+
+  it("says nothing of an answer while somebody is ready", async () => {
+    open(asked, fakeHost(gateway([outlook("c2", { connectionName: "Team" }), cooling()])));
+    expect(await screen.findByText("Team at Anthropic would be asked first.")).toBeVisible();
+    expect(screen.queryByText(/An agent would get/)).toBeNull();
   });
 
   it("says what to do about a name that nobody offers", async () => {
-    const host = fakeHost({ ...gateway(), resilience_explain: () => refuse({ code: "not_found" }) });
+    const host = fakeHost({ ...gateway([]), resilience_explain: () => refuse({ code: "not_found" }) });
     open(`${at}?model=nonsense`, host);
     expect(await screen.findByRole("heading", { name: "Nobody offers this model" })).toBeVisible();
   });
@@ -88,7 +107,7 @@ describe("Monitoring → Explain", () => {
   });
 
   it("is accessible", async () => {
-    const { container } = open(asked, fakeHost(gateway(candidate("c2", { connectionName: "Team" }), cooling())));
+    const { container } = open(asked, fakeHost(gateway([outlook("c2", { connectionName: "Team" }), cooling()])));
     await screen.findByText("Team");
     await expectAccessible(container);
   });

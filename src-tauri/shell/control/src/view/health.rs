@@ -137,7 +137,10 @@ pub struct ConnectionCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
 pub struct RateLimitStatus {
     pub queued: u32,
+    /// Those that hold a place of the connection.
     pub running: u32,
+    /// Those of them that are with the provider: all, as a place is taken when the attempt begins.
+    pub executing: u32,
 }
 
 /// Whether what happens is being written down.

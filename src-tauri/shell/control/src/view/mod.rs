@@ -7,6 +7,7 @@
 mod app;
 mod catalog;
 mod connection;
+mod explanation;
 mod health;
 mod key;
 mod live;
@@ -27,6 +28,10 @@ pub use connection::{
     ConnectionOrder, ConnectionReply, ConnectionTest, ConnectionTestReply, ConnectionValidation, Connections, Lockout,
     ModelSource, ProbeProblem,
 };
+pub use explanation::{
+    ConnectionOutlook, ExclusionCause, ExclusionExplanation, ExpectedAnswer, ExplainQuery, ResilienceExplanation,
+    RouteExplanation, RouteKind, TargetExplanation,
+};
 pub use health::{
     BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, MemoryUsage, ProviderBreaker, ProviderHealth,
     ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
@@ -43,11 +48,10 @@ pub use request::{
 };
 pub use resilience::{
     BannedSignal, BannedSignalMatch, BannedSignalPreview, BreakerDetail, BreakerSelection, BreakerTransition, Breakers,
-    CandidateExplanation, CooldownConnection, CooldownFilter, CooldownSelection, CooldownStatus, Cooldowns,
-    CooldownsCleared, CountingWindow, ExclusionCause, ExplainQuery, HealthReset, ModelCooldown, ModelCooldownSelection,
-    ModelCooldowns, ModelCooldownsCleared, ResilienceConnection, ResilienceConnections, ResilienceExplanation,
-    ResilienceMeta, ResiliencePatch, ResilienceReset, ResilienceStatus, ResilienceTree, ResilienceUpdated,
-    ResilienceWindow,
+    CooldownConnection, CooldownFilter, CooldownSelection, CooldownStatus, Cooldowns, CooldownsCleared, CountingWindow,
+    HealthReset, ModelCooldown, ModelCooldownSelection, ModelCooldowns, ModelCooldownsCleared, ResilienceConnection,
+    ResilienceConnections, ResilienceMeta, ResiliencePatch, ResilienceReset, ResilienceStatus, ResilienceTree,
+    ResilienceUpdated, ResilienceWindow,
 };
 pub use settings::{SettingField, SettingFields, SettingSource, SettingsPatch, SettingsTree};
 pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};

@@ -9,8 +9,8 @@ use serde_json::Value;
 use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
-use super::words_of_domain::{AuthType, Mechanism, TestStatus};
-use super::{Breaker, BreakerState, Instant, Lockout};
+use super::words_of_domain::{AuthType, TestStatus};
+use super::{BreakerState, Instant, Lockout};
 
 /// The sections of the resilience settings by name, and `legacy`, which is always empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
@@ -343,55 +343,4 @@ pub struct BannedSignalMatch {
     pub last_error_at: Instant,
     /// The error's own line.
     pub excerpt: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ExplainQuery {
-    /// A model as an agent would name it.
-    pub model: String,
-}
-
-/// Where a request for a model would go now, and who would be left out. Nothing is sent and nothing changes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ResilienceExplanation {
-    /// As it was asked for.
-    pub model: String,
-    pub provider: String,
-    /// As the provider names it.
-    pub resolved_model: String,
-    /// Which rule resolved the name (gateway specification, 1.4).
-    pub rule: u8,
-    pub breaker: Breaker,
-    /// Those that would be tried, in their order; then those left out.
-    pub candidates: Vec<CandidateExplanation>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CandidateExplanation {
-    pub connection_id: String,
-    pub connection_name: String,
-    pub provider: String,
-    pub model: String,
-    pub available: bool,
-    /// What leaves it out; `null` when it is available, like everything below.
-    pub mechanism: Option<Mechanism>,
-    pub reason: Option<String>,
-    /// When asking again could give another answer; `null` when no waiting helps.
-    pub until: Option<Instant>,
-    #[specta(type = Option<u32>)]
-    pub remaining_ms: Option<u64>,
-    pub cause: Option<ExclusionCause>,
-}
-
-/// What the upstream said when it came to this.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
-pub struct ExclusionCause {
-    pub status: Option<u16>,
-    /// One line, redacted.
-    pub message: String,
-    pub at: Instant,
 }

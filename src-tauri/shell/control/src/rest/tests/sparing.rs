@@ -271,20 +271,89 @@ async fn the_way_of_a_model_is_explained_account_by_account() {
     let world = four().await;
     world.ok("PATCH", "/api/providers/well", Some(json!({ "isActive": true, "priority": 9 }))).await;
     let told = world.ok("GET", "/api/resilience/explain?model=openai/m1", None).await;
-    assert_eq!((&told["provider"], &told["resolvedModel"], &told["rule"]), (&json!("openai"), &json!("m1"), &json!(7)));
-    assert_eq!(told["breaker"]["state"], "CLOSED");
-    let candidates = told["candidates"].as_array().expect("a list");
-    assert_eq!(candidates.len(), 4);
-    assert_eq!((&candidates[0]["connectionName"], &candidates[0]["available"]), (&json!("well"), &json!(true)));
-    let of = |name: &str| candidates.iter().find(|row| row["connectionName"] == name).expect("the candidate");
-    for (name, mechanism, remaining) in [
-        ("cooling", "connection_cooldown", json!(60_000)),
-        ("locked", "model_lockout", json!(30_000)),
-        ("banned", "terminal_state", Value::Null),
-    ] {
-        assert_eq!((&of(name)["mechanism"], &of(name)["remainingMs"]), (&json!(mechanism), &remaining), "{name}");
+    let route = json!({ "kind": "direct", "rule": 7, "name": "openai/m1", "strategy": "single" });
+    assert_eq!((&told["route"], &told["answer"]), (&route, &Value::Null));
+    let target = &told["targets"][0];
+    let spokesman = json!({ "position": 1, "executionKey": "openai/m1", "provider": "openai", "model": "m1",
+        "connectionId": "well", "available": true, "exclusion": null, "score": null, "factors": null });
+    for (member, expected) in spokesman.as_object().expect("an object") {
+        assert_eq!(&target[member], expected, "{member}");
     }
-    assert_eq!(of("cooling")["cause"]["status"], 429);
+    assert_eq!(target["breaker"]["state"], "CLOSED");
+    let connections = target["connections"].as_array().expect("a list");
+    for ((id, mechanism, remaining), told) in [
+        ("banned", json!("terminal_state"), Value::Null),
+        ("cooling", json!("connection_cooldown"), json!(60_000)),
+        ("locked", json!("model_lockout"), json!(30_000)),
+        ("well", Value::Null, Value::Null),
+    ]
+    .into_iter()
+    .zip(connections)
+    {
+        assert_eq!((&told["connectionId"], &told["connectionName"]), (&json!(id), &json!(id)));
+        assert_eq!(told["available"], mechanism.is_null(), "{id}");
+        assert_eq!((&told["exclusion"]["mechanism"], &told["exclusion"]["retryAfterMs"]), (&mechanism, &remaining));
+    }
+    assert_eq!(connections.len(), 4);
+    assert_eq!(connections[1]["exclusion"]["cause"]["status"], 429);
+}
+
+#[tokio::test]
+async fn an_explanation_says_what_an_agent_would_get_when_nobody_is_available() {
+    let world = four().await;
+    world.ok("PATCH", "/api/providers/well", Some(json!({ "isActive": false }))).await;
+    let told = world.ok("GET", "/api/resilience/explain?model=openai/m1", None).await;
+    let expected = json!({ "status": 503, "code": "service_unavailable", "retryAfterSeconds": 30 });
+    assert_eq!(told["answer"], expected);
+    // The account that is back first speaks for all.
+    let target = &told["targets"][0];
+    assert_eq!((&target["available"], &target["connectionId"]), (&json!(false), &json!("locked")));
+    assert_eq!(target["exclusion"]["mechanism"], "model_lockout");
+    assert_eq!(target["exclusion"]["retryAfterMs"], 30_000);
+}
+
+#[tokio::test]
+async fn a_key_that_is_asked_for_restricts_an_explanation_to_what_it_may_use() {
+    let world = four().await;
+    world.ok("PATCH", "/api/providers/well", Some(json!({ "isActive": true }))).await;
+    for (may, available, answer) in [
+        (json!({ "allowedConnections": ["well"] }), true, Value::Null),
+        (json!({ "allowedConnections": ["banned"] }), false, json!(502)),
+        (json!({ "allowedModels": ["anthropic/*"] }), false, json!(403)),
+    ] {
+        let mut draft = json!({ "name": format!("answered {answer}") });
+        draft.as_object_mut().expect("an object").extend(may.as_object().expect("an object").clone());
+        let made = world.ok("POST", "/api/keys", Some(draft)).await;
+        let id = made["record"]["id"].as_str().expect("an id");
+        let path = format!("/api/resilience/explain?model=openai/m1&keyId={id}");
+        let told = world.ok("GET", &path, None).await;
+        assert_eq!(
+            (&told["targets"][0]["available"], &told["answer"]["status"]),
+            (&json!(available), &answer),
+            "{may}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_explanation_refuses_what_it_does_not_understand_by_its_name() {
+    let world = four().await;
+    let path = "/api/resilience/explain?model=openai/m1";
+    let plain = world.ok("GET", path, None).await;
+    let asked = "&sessionKey=s1&tools=3&vision=true&inputTokens=9&outputTokens=9";
+    assert_eq!(world.ok("GET", &format!("{path}{asked}"), None).await, plain);
+    for (wrong, field) in [
+        ("keyId=unknown", "keyId"),
+        ("sessionKey=", "sessionKey"),
+        ("tools=many", "tools"),
+        ("vision=2", "vision"),
+        ("inputTokens=-1", "inputTokens"),
+        ("outputTokens=x", "outputTokens"),
+    ] {
+        let reply = world.get(&format!("{path}&{wrong}")).await;
+        let (status, _, named) = reply.refusal();
+        assert_eq!((status, named), (400, field), "{wrong}");
+    }
     assert_eq!(world.get("/api/resilience/explain?model=nothing").await.status, 404);
     assert_eq!(world.get("/api/resilience/explain").await.refusal().2, "model");
 }
