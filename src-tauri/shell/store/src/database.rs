@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Sqlite, Transaction};
+use sqlx::{Connection, Sqlite, SqliteConnection, Transaction};
 
 use crate::{Error, folder};
 
@@ -42,7 +42,7 @@ impl Database {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .pragma("journal_size_limit", LOG_SIZE);
-        let writer = pool(1).connect_with(write).await?;
+        let writer = pool(1).after_release(|writer, _| Box::pin(is_clean(writer))).connect_with(write).await?;
         migrate(&writer).await?;
         let readers = pool(READERS).connect_lazy_with(options.read_only(true));
         Ok(Database { writer, readers })
@@ -75,6 +75,17 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
+}
+
+/// Whether the writer may be used again.
+///
+/// A full disk makes SQLite end a transaction by itself; the rollback after it then fails, and the driver goes on counting
+/// it. The next transaction would become a savepoint within one that is never committed, and everything written from then
+/// on would be lost at the end. Such a connection is closed; the next write opens another.
+async fn is_clean(writer: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // Behind this, whatever was still under way has been done.
+    writer.ping().await?;
+    Ok(!writer.is_in_transaction())
 }
 
 async fn migrate(writer: &SqlitePool) -> Result<(), Error> {
