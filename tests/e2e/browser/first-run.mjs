@@ -85,6 +85,7 @@ export async function firstRun(checks, stage) {
       await assert.rejects(askAsClaudeCode({ url: gateway.url, key, model: "anthropic/m-500" }));
       await page.getByText("A request arrived, but it failed").waitFor();
       await page.getByText("the model crashed").waitFor();
+      await gateway.call("POST", `/providers/${id}/reset`);
       await askAsClaudeCode({ url: gateway.url, key, model: "anthropic/m1" });
       await page.getByText("It works").waitFor();
     }),
