@@ -15,6 +15,10 @@ export const resilience = {
     title: "Provider breaker",
     help: "Stops all traffic to a provider that is down as a whole, until a single request finds it well again.",
   },
+  waiting: {
+    title: "Waiting",
+    help: "A request whose accounts all rest waits for the first to come back, instead of failing at once.",
+  },
   stall: { title: "Stalled streams" },
   providerCooldown: {
     title: "Provider cooldown",
@@ -82,6 +86,20 @@ export const resilience = {
       label: "Doubles after",
       help: "Failed tries after which the wait begins to double.",
       unit: "tries",
+    },
+    "waitForCooldown.enabled": {
+      label: "Wait for accounts that rest",
+      help: "Off, the agent is told at once, with the time to come back.",
+    },
+    "waitForCooldown.maxRetries": {
+      label: "Waits at most",
+      help: "For one request.",
+      unit: "times",
+    },
+    "waitForCooldown.maxRetryWaitSec": {
+      label: "Longest wait",
+      help: "A longer rest is not waited for. All waits of one request together: 5 min at most.",
+      unit: "s",
     },
     "streamStallCooldown.enabled": {
       label: "Rest an account whose stream stalls",

@@ -16,6 +16,10 @@ export const resilience: Messages["resilience"] = {
     title: "Interruttore del provider",
     help: "Ferma tutto il traffico verso un provider che non funziona, finché una sola richiesta lo ritrova in salute.",
   },
+  waiting: {
+    title: "Attesa",
+    help: "Una richiesta i cui account riposano tutti aspetta il primo che torna, invece di fallire subito.",
+  },
   stall: { title: "Flussi fermi" },
   providerCooldown: {
     title: "Pausa dei provider",
@@ -83,6 +87,20 @@ export const resilience: Messages["resilience"] = {
       label: "Raddoppia dopo",
       help: "Prove fallite dopo le quali l'attesa comincia a raddoppiare.",
       unit: "prove",
+    },
+    "waitForCooldown.enabled": {
+      label: "Aspetta gli account in pausa",
+      help: "Da spento, l'agente lo sa subito, con il tempo dopo cui tornare.",
+    },
+    "waitForCooldown.maxRetries": {
+      label: "Attese al massimo",
+      help: "Per una richiesta.",
+      unit: "volte",
+    },
+    "waitForCooldown.maxRetryWaitSec": {
+      label: "Attesa più lunga",
+      help: "Una pausa più lunga non si aspetta. Tutte le attese di una richiesta insieme: al massimo 5 min.",
+      unit: "s",
     },
     "streamStallCooldown.enabled": {
       label: "Metti in pausa un account il cui flusso si ferma",

@@ -42,6 +42,11 @@ export function ResilienceScreen() {
         <Section title={words.breaker.title} help={words.breaker.help}>
           <SettingGrid label={words.breaker.title} fields={under("providerBreaker")} {...grid} />
         </Section>
+        <Section title={words.waiting.title} help={words.waiting.help}>
+          <SettingFields
+            paths={["waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec"]}
+          />
+        </Section>
         <Section title={words.stall.title}>
           <SettingFields paths={["streamStallCooldown.enabled"]} />
         </Section>

@@ -78,6 +78,15 @@ describe("Settings → Resilience", () => {
     );
   });
 
+  it("lets requests wait for accounts that rest, or not", async () => {
+    const host = fakeHost(gateway());
+    const { user } = open(at, host);
+    await user.click(await screen.findByRole("switch", { name: "Wait for accounts that rest" }));
+    await waitFor(() =>
+      expect(host.calls("settings_update")).toEqual([{ resilienceSettings: { waitForCooldown: { enabled: false } } }]),
+    );
+  });
+
   it("shows no setting of another screen", async () => {
     open(at, fakeHost(gateway()));
     await screen.findByLabelText("First rest, API key");
