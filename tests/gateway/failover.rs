@@ -441,3 +441,22 @@ fn assert_refused_with_wait(reply: &Reply) {
     assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (429, "ALL_TARGETS_SKIPPED"), "{}", reply.text());
     assert_eq!(reply.header("retry-after"), Some("1"));
 }
+
+/// Resilience specification, 2.6: an outgoing proxy that is down is our own trouble.
+#[tokio::test]
+async fn a_proxy_that_is_down_is_told_and_charged_to_nobody() {
+    let world = World::start().await;
+    let connection =
+        world.connect_with("openai", "behind", json!({ "proxyUrl": closed_address().trim_end_matches("/v1") })).await;
+    for _ in 0..3 {
+        let ask = Ask::new(Dialect::Chat, false);
+        let reply = world.agent().post(&ask.path, ask.body).await;
+        assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (503, Some("2")), "{}", reply.text());
+        assert_eq!(reply.error_word(), "service_unavailable");
+    }
+    let shown = world.connection(&connection).await;
+    assert_eq!((&shown["rateLimitedUntil"], &shown["lastError"]), (&json!(null), &json!(null)), "{shown}");
+    assert!(world.breaker("openai").is_none_or(|breaker| breaker.failure_count == 0));
+    assert!(world.calls(&connection).is_empty());
+    world.check_invariants().await;
+}

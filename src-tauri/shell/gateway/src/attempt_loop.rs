@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use catalog::Provider;
 use domain::request_log::RequestOutcome;
-use domain::{Millis, Outcome, Success, Timestamp};
+use domain::{Millis, Neutral, Outcome, Success, Timestamp};
 use http::StatusCode;
 use resilience::failure::Next;
 use routing::Resolved;
@@ -89,10 +89,11 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
         let goes_on = round.goes_on && steps.peek().is_some();
         let decision = if goes_on { "next_connection" } else { "stop" };
         round.recorder.end_attempt(failed.kind, decision, Some(&failed.message));
+        let kept_here = failed.diagnosis.outcome == Outcome::Neutral(Neutral::LocalLimit);
         if let Outcome::Failure(failure) = failed.diagnosis.outcome {
             round.recorder.journey.failed(step.candidate.connection.clone(), failure);
         }
-        round.last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message });
+        round.last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message, kept_here });
         if !goes_on {
             break;
         }
@@ -188,6 +189,8 @@ struct Last {
     refusal: Option<Refusal>,
     status: Option<StatusCode>,
     message: String,
+    /// The request never left this computer.
+    kept_here: bool,
 }
 
 fn whole(
@@ -219,7 +222,11 @@ fn conclude(
     let nobody_blamed = recorder.journey.failures().next().is_none();
     let (refusal, error) = match last {
         Some(last) if nobody_blamed => {
-            let error = exhaustion::refused(provider, last.status, &last.message);
+            let error = if last.kept_here {
+                exhaustion::kept_here(provider, &last.message)
+            } else {
+                exhaustion::refused(provider, last.status, &last.message)
+            };
             (last.refusal, error)
         }
         last => {

@@ -72,6 +72,15 @@ pub(crate) fn refused(provider: &str, status: Option<StatusCode>, message: &str)
     GatewayError::new(Blame::Client, status, code, format!("{provider} refused the request: {message}"))
 }
 
+/// The request could not leave this computer; a proxy may be back in a moment (resilience specification, 2.6).
+pub(crate) fn kept_here(provider: &str, message: &str) -> GatewayError {
+    let message = format!("the request to {provider} could not be sent: {message}");
+    GatewayError {
+        retry_after: Some(Millis::seconds(2)),
+        ..GatewayError::new(Blame::Local, StatusCode::SERVICE_UNAVAILABLE, code::SERVICE_UNAVAILABLE, message)
+    }
+}
+
 fn message(decided: &Answer, journey: &Journey, resolved: &Resolved, provider: &str, dialect: Dialect) -> String {
     match decided.code {
         code::UPSTREAM_AUTH_FAILED => {

@@ -74,6 +74,11 @@ impl Judge {
         self.diagnose(&Reply::Transport { reason, message })
     }
 
+    /// Our own rules or settings kept the request from leaving: nobody is charged (resilience specification, 2.6).
+    pub(crate) fn local(&self, message: &str) -> Diagnosis {
+        self.diagnose(&Reply::Local { message })
+    }
+
     /// A stream, or a good status, turned out bad.
     pub(crate) fn stream(&self, failure: &StreamFailure) -> Diagnosis {
         match failure {

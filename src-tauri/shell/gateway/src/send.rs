@@ -113,7 +113,8 @@ async fn respond(
     tokio::select! {
         biased;
         answer = gateway.transport().send(outgoing, &target.route) => answer.map_err(|error| {
-            transport_failure(judge, error.reason(), &error.to_string())
+            let message = error.to_string();
+            if error.is_local() { kept_here(judge, message) } else { transport_failure(judge, error.reason(), &message) }
         }),
         () = gateway.clock().sleep_until(deadline) => {
             let message = format!("no answer began within {limit}");
@@ -306,6 +307,12 @@ async fn error_body(gateway: &Gateway, body: upstream::Body) -> Bytes {
         Ok(body) | Err(Unread::TooLarge(body)) => body,
         Err(Unread::Broken(_) | Unread::Silent) => Bytes::new(),
     }
+}
+
+/// The request never left: a proxy of ours is down, or an address is not allowed.
+fn kept_here(judge: &Judge, message: String) -> Box<Failed> {
+    let (diagnosis, kind) = (judge.local(&message), Reason::Unreachable.kind());
+    Box::new(Failed { diagnosis, kind, status: None, message, refusal: None })
 }
 
 fn transport_failure(judge: &Judge, reason: Reason, message: &str) -> Box<Failed> {

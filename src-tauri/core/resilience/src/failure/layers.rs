@@ -20,6 +20,7 @@ use domain::health::TestStatus;
 use domain::{BreakerCharge, Cooldown, Failure, Millis, Nature, Permanence, Provenance, ProviderClass, Reason, Scope};
 
 use super::lock_scope::{self, LockScope};
+use crate::backoff;
 use crate::engine::Caller;
 use crate::settings::Settings;
 
@@ -84,10 +85,7 @@ impl Rest {
     pub fn length(self, earlier: u32) -> Millis {
         match self {
             Rest::Exactly { length, .. } => length,
-            Rest::Ladder { base, steps, ceiling } => {
-                let factor = 1_u64.checked_shl(earlier.min(steps)).unwrap_or(u64::MAX);
-                Millis::new(base.as_millis().saturating_mul(factor)).min(ceiling)
-            }
+            Rest::Ladder { base, steps, ceiling } => backoff::doubled(base, earlier.min(steps), ceiling),
         }
     }
 
