@@ -4,3 +4,6 @@ pub(crate) mod error;
 pub(crate) mod response;
 pub(crate) mod stream;
 mod wire;
+pub(crate) mod answer;
+pub(crate) mod request;
+pub(crate) mod stream_writer;
