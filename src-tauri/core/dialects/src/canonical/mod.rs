@@ -7,10 +7,11 @@
 mod answer;
 mod request;
 mod target;
+pub mod tools;
 
 pub use answer::{Answer, Part as AnswerPart};
 pub use request::{
-    CacheMark, Effort, Media, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Source, Tool,
+    CacheMark, Effort, Media, Namespace, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Source, Tool,
     ToolChoice, ToolKind, Turn,
 };
 pub use target::{IdMap, Names, Target, Warning, Written};

@@ -154,8 +154,9 @@ pub enum Part {
     },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tool {
+    /// Unique among the tools; with its namespace in front where it has one ([`flat_name`](super::tools::flat_name)).
     pub name: String,
     pub description: Option<String>,
     pub kind: ToolKind,
@@ -165,11 +166,22 @@ pub struct Tool {
     pub cache: Option<CacheMark>,
     /// The definition as the client wrote it, for tools that only some vendors have.
     pub definition: Option<Box<RawValue>>,
+    /// Responses: the group it stands in.
+    pub namespace: Option<Namespace>,
 }
 
+/// A group of tools, and what its tool is called within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    pub group: String,
+    pub description: Option<String>,
+    pub name: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolKind {
     /// Called with a JSON object.
+    #[default]
     Function,
     /// Called with free text (`custom`, such as Codex' `apply_patch`).
     Custom,
