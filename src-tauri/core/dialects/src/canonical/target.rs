@@ -101,6 +101,8 @@ pub struct IdMap {
     pub names: BTreeMap<String, Names>,
     /// A structured answer is emulated by a forced call of the tool of this name: its input is the answer's text.
     pub format_tool: Option<String>,
+    /// Whose proofs of reasoning the answer will carry: [`Target::origin`].
+    pub origin: Origin,
 }
 
 /// A tool under the client's own name.
