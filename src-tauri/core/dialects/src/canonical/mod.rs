@@ -7,6 +7,7 @@
 mod answer;
 pub mod ids;
 pub mod reasoning;
+pub mod media;
 mod request;
 mod target;
 pub mod tools;
