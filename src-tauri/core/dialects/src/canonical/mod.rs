@@ -5,6 +5,8 @@
 //! N×M translators. Everything here is a pure function of its arguments; what could not be carried over is a [`Warning`].
 
 mod answer;
+pub mod arguments;
+pub mod repair;
 mod request;
 mod target;
 
