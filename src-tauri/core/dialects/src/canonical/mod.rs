@@ -6,13 +6,17 @@
 
 mod answer;
 pub mod arguments;
+pub mod ids;
+pub mod media;
+pub mod reasoning;
 pub mod repair;
 mod request;
 mod target;
+pub mod tools;
 
 pub use answer::{Answer, Part as AnswerPart};
 pub use request::{
-    CacheMark, Effort, Media, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Source, Tool,
+    CacheMark, Effort, Media, Namespace, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Source, Tool,
     ToolChoice, ToolKind, Turn,
 };
 pub use target::{IdMap, Names, Target, Warning, Written};
