@@ -5,9 +5,11 @@
 //! N×M translators. Everything here is a pure function of its arguments; what could not be carried over is a [`Warning`].
 
 mod answer;
+pub mod arguments;
 pub mod ids;
 pub mod media;
 pub mod reasoning;
+pub mod repair;
 mod request;
 mod target;
 pub mod tools;
