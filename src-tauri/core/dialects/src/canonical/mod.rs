@@ -6,11 +6,12 @@
 
 mod answer;
 mod request;
+pub mod schema;
 mod target;
 
 pub use answer::{Answer, Part as AnswerPart};
 pub use request::{
-    CacheMark, Effort, Media, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Source, Tool,
-    ToolChoice, ToolKind, Turn,
+    CacheMark, Effort, Media, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Source,
+    Tool, ToolChoice, ToolKind, Turn,
 };
 pub use target::{IdMap, Names, Target, Warning, Written};
