@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions.
 
 pub(crate) mod answer;
-pub(crate) mod arguments;
+mod arguments;
 pub(crate) mod error;
 pub(crate) mod request;
 pub(crate) mod response;

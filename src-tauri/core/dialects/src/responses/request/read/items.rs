@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::canonical::reasoning::unseal;
 use crate::canonical::{Origin, Part, Request, Role, ToolKind, Turn};
-use crate::chat::arguments::arguments_text;
 use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
@@ -37,7 +36,7 @@ fn one(raw: &RawValue, at: usize, request: &mut Request) -> Result<(), Refusal> 
     match str_of(&item.kind) {
         "message" | "" => message(&item, request),
         "function_call" => {
-            let arguments = item.arguments.map(arguments_text).unwrap_or_default().into_string();
+            let arguments = item.arguments.map(arguments).unwrap_or_default();
             call(&item, ToolKind::Function, arguments, request);
         }
         "custom_tool_call" => call(&item, ToolKind::Custom, str_of(&item.input).to_owned(), request),
@@ -92,6 +91,15 @@ fn call(item: &wire::Item<'_>, kind: ToolKind, arguments: String, request: &mut 
         cache: None,
     };
     assistant(part, request);
+}
+
+/// Arguments are text; an object that stands in its place is taken as written.
+fn arguments(raw: &RawValue) -> String {
+    match raw.get().as_bytes().first() {
+        Some(b'"') => serde_json::from_str(raw.get()).unwrap_or_default(),
+        Some(b'n') => String::new(),
+        _ => raw.get().to_owned(),
+    }
 }
 
 fn result(item: &wire::Item<'_>, request: &mut Request) {
