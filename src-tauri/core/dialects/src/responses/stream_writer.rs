@@ -16,8 +16,7 @@ use crate::error::StreamProgress;
 use crate::event::{DeltaKind, Event, FinishReason, PartKind};
 use crate::translate::{Reply, StreamWriter};
 
-use super::answer::{item_id, tail};
-use super::output::{Item, Kind, Made, Piece, Response, cut_short, response_id};
+use super::output::{Item, Kind, Made, Piece, Response, cut_short, response_id, tail};
 
 pub(crate) struct Writer {
     reply: Reply,
@@ -130,7 +129,7 @@ impl Writer {
     fn start(&mut self, index: u32, kind: &PartKind, out: &mut BytesMut) {
         let at = self.output.len() + usize::from(self.current.is_some()) + self.waiting.len();
         let Some(kind) = Kind::of(kind, &self.reply.ids, || format!("call_{}_{at}", tail(&self.id))) else { return };
-        let id = item_id(&kind, &self.id, at);
+        let id = kind.id(&self.id, at, &self.reply.ids);
         let made = Made { kind, id, text: String::new(), signature: String::new() };
         let part = Open { index, made, has_content: false, has_ended: false };
         match &self.current {
