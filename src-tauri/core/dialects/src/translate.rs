@@ -22,6 +22,15 @@ impl Refusal {
     pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Refusal { field: field.into(), message: message.into(), code: "bad_request" }
     }
+
+    /// A tool that the receiving side cannot have.
+    pub(crate) fn of_tool(name: &str) -> Self {
+        Refusal {
+            field: "tools".to_owned(),
+            message: format!("the tool `{name}` does not exist at this provider: remove it, or choose another model"),
+            code: "unsupported_tool",
+        }
+    }
 }
 
 /// Reads a request. `model` and `stream` stand in Gemini's path and not in its body.

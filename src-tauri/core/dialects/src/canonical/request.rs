@@ -46,6 +46,36 @@ pub struct Request {
     pub dropped: Vec<String>,
 }
 
+impl Request {
+    /// A request that says nothing yet.
+    pub fn new(model: &str, source: Dialect) -> Request {
+        Request {
+            model: model.to_owned(),
+            stream: false,
+            source,
+            system: Vec::new(),
+            turns: Vec::new(),
+            tools: Vec::new(),
+            tool_choice: None,
+            parallel_tool_calls: None,
+            sampling: Sampling::default(),
+            max_output: None,
+            reasoning: Reasoning::default(),
+            output_format: OutputFormat::default(),
+            verbosity: None,
+            user: None,
+            cache_key: None,
+            service_tier: None,
+            metadata: None,
+            previous_response_id: None,
+            store: None,
+            include: Vec::new(),
+            wants_usage_chunk: false,
+            dropped: Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// In the middle of the conversation; what stands before it is [`Request::system`].
@@ -94,12 +124,13 @@ pub struct Media {
 }
 
 /// The family of vendors that can read a piece of reasoning again: signatures are opaque and bound to their maker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     Anthropic,
     OpenAi,
     Google,
     /// Plain text without proof: anybody's.
+    #[default]
     Anyone,
 }
 
@@ -157,8 +188,9 @@ pub enum Part {
     },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tool {
+    /// Unique among the tools; with its namespace in front where it has one ([`flat_name`](super::tools::flat_name)).
     pub name: String,
     pub description: Option<String>,
     pub kind: ToolKind,
@@ -168,11 +200,22 @@ pub struct Tool {
     pub cache: Option<CacheMark>,
     /// The definition as the client wrote it, for tools that only some vendors have.
     pub definition: Option<Box<RawValue>>,
+    /// Responses: the group it stands in.
+    pub namespace: Option<Namespace>,
 }
 
+/// A group of tools, and what its tool is called within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    pub group: String,
+    pub description: Option<String>,
+    pub name: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolKind {
     /// Called with a JSON object.
+    #[default]
     Function,
     /// Called with free text (`custom`, such as Codex' `apply_patch`).
     Custom,

@@ -39,6 +39,8 @@ pub struct Target {
     pub reasoning_replay: bool,
     /// Keeps `cache_control` in Chat content parts (OpenRouter with Claude models).
     pub chat_cache_marks: bool,
+    /// A tool it cannot have is a refusal instead of a warning.
+    pub refuses_foreign_tools: bool,
 }
 
 impl Target {
@@ -65,6 +67,7 @@ impl Target {
             tool_ids_9_alnum: false,
             reasoning_replay: false,
             chat_cache_marks: false,
+            refuses_foreign_tools: false,
         }
     }
 
@@ -98,6 +101,8 @@ pub struct IdMap {
     pub names: BTreeMap<String, Names>,
     /// A structured answer is emulated by a forced call of the tool of this name: its input is the answer's text.
     pub format_tool: Option<String>,
+    /// Whose proofs of reasoning the answer will carry: [`Target::origin`].
+    pub origin: Origin,
 }
 
 /// A tool under the client's own name.
