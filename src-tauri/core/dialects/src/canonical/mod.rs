@@ -11,6 +11,7 @@ pub mod media;
 pub mod reasoning;
 pub mod repair;
 mod request;
+pub mod schema;
 mod target;
 pub mod tools;
 

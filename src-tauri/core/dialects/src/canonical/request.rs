@@ -102,7 +102,10 @@ pub struct CacheMark {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `data` is base64, without the `data:` prefix.
-    Inline { mime: String, data: String },
+    Inline {
+        mime: String,
+        data: String,
+    },
     Url(String),
     /// An id at the vendor that keeps the file.
     File(String),
@@ -231,7 +234,10 @@ pub enum ToolChoice {
     Any,
     One(String),
     /// Only these; `required`: one of them must be called.
-    Subset { names: Vec<String>, required: bool },
+    Subset {
+        names: Vec<String>,
+        required: bool,
+    },
 }
 
 /// How answers are drawn. Unset is the vendor's default.
@@ -314,5 +320,10 @@ pub enum OutputFormat {
     #[default]
     Text,
     JsonObject,
-    JsonSchema { name: String, description: Option<String>, schema: Value, strict: Option<bool> },
+    JsonSchema {
+        name: String,
+        description: Option<String>,
+        schema: Value,
+        strict: Option<bool>,
+    },
 }
