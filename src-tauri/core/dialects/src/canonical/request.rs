@@ -6,6 +6,8 @@ use domain::Dialect;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::target::{Names, Warning};
+
 /// One request for an answer.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -74,6 +76,14 @@ impl Request {
             dropped: Vec::new(),
         }
     }
+
+    /// Warnings of what no other dialect has a place for ([`Request::dropped`]).
+    pub fn left_out(&self) -> impl Iterator<Item = Warning> {
+        self.dropped.iter().map(|name| {
+            let code = if name == "background" { "BACKGROUND_DEGRADE" } else { "DROPPED_PARAMETER" };
+            Warning { code, about: name.clone() }
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +112,10 @@ pub struct CacheMark {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `data` is base64, without the `data:` prefix.
-    Inline { mime: String, data: String },
+    Inline {
+        mime: String,
+        data: String,
+    },
     Url(String),
     /// An id at the vendor that keeps the file.
     File(String),
@@ -201,6 +214,18 @@ pub struct Tool {
     pub namespace: Option<Namespace>,
 }
 
+impl Tool {
+    /// The tool in the client's words.
+    pub fn names(&self) -> Names {
+        let within = self.namespace.as_ref();
+        Names {
+            name: within.map_or(&self.name, |within| &within.name).clone(),
+            kind: self.kind.clone(),
+            namespace: within.map(|within| within.group.clone()),
+        }
+    }
+}
+
 /// A group of tools, and what its tool is called within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
@@ -231,7 +256,10 @@ pub enum ToolChoice {
     Any,
     One(String),
     /// Only these; `required`: one of them must be called.
-    Subset { names: Vec<String>, required: bool },
+    Subset {
+        names: Vec<String>,
+        required: bool,
+    },
 }
 
 /// How answers are drawn. Unset is the vendor's default.
@@ -314,5 +342,10 @@ pub enum OutputFormat {
     #[default]
     Text,
     JsonObject,
-    JsonSchema { name: String, description: Option<String>, schema: Value, strict: Option<bool> },
+    JsonSchema {
+        name: String,
+        description: Option<String>,
+        schema: Value,
+        strict: Option<bool>,
+    },
 }

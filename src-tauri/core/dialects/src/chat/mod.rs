@@ -1,10 +1,10 @@
 //! OpenAI Chat Completions.
 
+pub(crate) mod answer;
 mod arguments;
 pub(crate) mod error;
+pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod stream;
-mod wire;
-pub(crate) mod answer;
-pub(crate) mod request;
 pub(crate) mod stream_writer;
+mod wire;

@@ -1,9 +1,9 @@
 //! Anthropic Messages.
 
+pub(crate) mod answer;
 pub(crate) mod error;
+pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod stream;
-mod wire;
-pub(crate) mod answer;
-pub(crate) mod request;
 pub(crate) mod stream_writer;
+mod wire;
