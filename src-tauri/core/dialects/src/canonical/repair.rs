@@ -235,12 +235,12 @@ mod tests {
 
     /// One line for each turn: `u` text, `c:` call, `r:` result.
     fn told(turns: &[Turn]) -> Vec<String> {
-        fn part(part: &Part) -> String {
-            match part {
+        fn part(it: &Part) -> String {
+            match it {
                 Part::Text { text, .. } => text.clone(),
                 Part::ToolCall { id, .. } => format!("c:{id}"),
                 Part::ToolResult { call_id, content, is_error, .. } => {
-                    let said: Vec<_> = content.iter().map(self::part).collect();
+                    let said: Vec<_> = content.iter().map(part).collect();
                     format!("r:{call_id}={}{}", said.join("+"), if *is_error { "!" } else { "" })
                 }
                 other => format!("{other:?}"),
