@@ -17,7 +17,7 @@ pub mod tools;
 
 pub use answer::{Answer, Part as AnswerPart};
 pub use request::{
-    CacheMark, Effort, Media, Namespace, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Source, Tool,
-    ToolChoice, ToolKind, Turn,
+    CacheMark, Effort, Media, Namespace, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling,
+    Source, Tool, ToolChoice, ToolKind, Turn,
 };
 pub use target::{IdMap, Names, Target, Warning, Written};

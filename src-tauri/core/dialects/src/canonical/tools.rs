@@ -88,7 +88,8 @@ impl Tooling {
             Dialect::Gemini => required,
         };
         if says_so {
-            let names: Vec<_> = names.into_iter().filter(|name| self.tools.iter().any(|tool| tool.name == *name)).collect();
+            let names: Vec<_> =
+                names.into_iter().filter(|name| self.tools.iter().any(|tool| tool.name == *name)).collect();
             return (!names.is_empty()).then_some(ToolChoice::Subset { names, required });
         }
         self.tools.retain(|tool| names.contains(&tool.name));
@@ -241,7 +242,11 @@ pub fn emulated_arguments<'a>(kind: &ToolKind, arguments: &'a str) -> Cow<'a, st
         ToolKind::Custom => Cow::Owned(json!({ "input": arguments }).to_string()),
         ToolKind::LocalShell => match serde_json::from_str::<ShellAction>(arguments) {
             Ok(ShellAction { command, working_directory, timeout_ms }) => {
-                let input = [("command", Some(command)), ("workdir", working_directory.map(Value::String)), ("timeout_ms", timeout_ms)];
+                let input = [
+                    ("command", Some(command)),
+                    ("workdir", working_directory.map(Value::String)),
+                    ("timeout_ms", timeout_ms),
+                ];
                 Cow::Owned(object(input).to_string())
             }
             Err(_) => Cow::Borrowed(arguments),

@@ -1,12 +1,16 @@
 //! Requests of this dialect, read and written.
+//!
+//! Model and `stream` stand in the path, so neither is in the body. Calls often have no ids: the reader mints them from
+//! what was called where, and the writer leaves it to the order of calls and results unless the receiver is known to
+//! accept ids.
 
-use crate::canonical::{Request, Target, Written};
-use crate::translate::Refusal;
+mod options;
+mod read;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod wire;
+mod write;
 
-pub(crate) fn read(_body: &[u8], _model: &str, _stream: bool) -> Result<Request, Refusal> {
-    Err(Refusal::new("body", "is not read yet"))
-}
-
-pub(crate) fn write(_request: &Request, _target: &Target) -> Result<Written, Refusal> {
-    Err(Refusal::new("body", "is not written yet"))
-}
+pub(crate) use read::read;
+pub(crate) use write::write;
