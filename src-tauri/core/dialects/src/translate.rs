@@ -23,6 +23,15 @@ impl Refusal {
         Refusal { field: field.into(), message: message.into(), code: "bad_request" }
     }
 
+    /// Something that only the vendor which stored it could look up.
+    pub(crate) fn of_stored(field: impl Into<String>, id: &str) -> Self {
+        Refusal {
+            field: field.into(),
+            message: format!("`{id}` is not stored here: send the whole conversation as `input`"),
+            code: "previous_response_not_found",
+        }
+    }
+
     /// A tool that the receiving side cannot have.
     pub(crate) fn of_tool(name: &str) -> Self {
         Refusal {
@@ -51,6 +60,9 @@ pub fn read_request(dialect: Dialect, body: &[u8], model: &str, stream: bool) ->
 /// # Errors
 /// What the dialect has no words for and may not be left out silently.
 pub fn write_request(dialect: Dialect, request: &Request, target: &Target) -> Result<Written, Refusal> {
+    if let Some(id) = request.previous_response_id.as_deref().filter(|_| dialect != Dialect::Responses) {
+        return Err(Refusal::of_stored("previous_response_id", id));
+    }
     match dialect {
         Dialect::Chat => chat::request::write(request, target),
         Dialect::Responses => responses::request::write(request, target),

@@ -144,19 +144,19 @@ impl ToolNames {
     /// The way back: whatever was renamed, and whatever is not called with a JSON object at the client.
     pub fn id_map(&self, request: &Request) -> IdMap {
         let mut ids = IdMap::default();
-        let mut add = |name: &str, kind: &ToolKind| {
-            let sent = self.sent(name).into_owned();
-            if sent != name || *kind != ToolKind::Function {
-                let names = Names { name: name.to_owned(), kind: kind.clone(), namespace: None };
-                ids.names.entry(sent).or_insert(names);
-            }
-        };
         for tool in &request.tools {
-            add(&tool.name, &tool.kind);
+            let sent = self.sent(&tool.name);
+            if sent != tool.name || tool.kind != ToolKind::Function || tool.namespace.is_some() {
+                ids.names.entry(sent.into_owned()).or_insert_with(|| tool.names());
+            }
         }
         for part in request.turns.iter().flat_map(|turn| &turn.parts) {
             if let Part::ToolCall { name, kind, .. } = part {
-                add(name, kind);
+                let sent = self.sent(name);
+                if sent != name.as_str() || *kind != ToolKind::Function {
+                    let names = Names { name: name.clone(), kind: kind.clone(), namespace: None };
+                    ids.names.entry(sent.into_owned()).or_insert(names);
+                }
             }
         }
         ids

@@ -6,6 +6,8 @@ use domain::Dialect;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::target::{Names, Warning};
+
 /// One request for an answer.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -73,6 +75,14 @@ impl Request {
             wants_usage_chunk: false,
             dropped: Vec::new(),
         }
+    }
+
+    /// Warnings of what no other dialect has a place for ([`Request::dropped`]).
+    pub fn left_out(&self) -> impl Iterator<Item = Warning> {
+        self.dropped.iter().map(|name| {
+            let code = if name == "background" { "BACKGROUND_DEGRADE" } else { "DROPPED_PARAMETER" };
+            Warning { code, about: name.clone() }
+        })
     }
 }
 
@@ -202,6 +212,18 @@ pub struct Tool {
     pub definition: Option<Box<RawValue>>,
     /// Responses: the group it stands in.
     pub namespace: Option<Namespace>,
+}
+
+impl Tool {
+    /// The tool in the client's words.
+    pub fn names(&self) -> Names {
+        let within = self.namespace.as_ref();
+        Names {
+            name: within.map_or(&self.name, |within| &within.name).clone(),
+            kind: self.kind.clone(),
+            namespace: within.map(|within| within.group.clone()),
+        }
+    }
 }
 
 /// A group of tools, and what its tool is called within it.

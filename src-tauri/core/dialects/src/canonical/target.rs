@@ -43,6 +43,8 @@ pub struct Target {
     pub chat_cache_marks: bool,
     /// A tool it cannot have is a refusal instead of a warning.
     pub refuses_foreign_tools: bool,
+    /// Anthropic: marks what is worth caching in requests of dialects that have no such marks.
+    pub marks_cache: bool,
 }
 
 impl Target {
@@ -71,6 +73,7 @@ impl Target {
             reasoning_replay: false,
             chat_cache_marks: false,
             refuses_foreign_tools: false,
+            marks_cache: false,
         }
     }
 

@@ -6,14 +6,13 @@
 //! tools there is nothing to choose, and several servers refuse to be told so.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use domain::Dialect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::request::{Part, Request, Role, Tool, ToolChoice, ToolKind};
-use super::target::{Names, Target, Warning};
+use super::target::{Target, Warning};
 use crate::translate::Refusal;
 
 /// The tools of a request as one dialect can be told of them.
@@ -24,9 +23,6 @@ pub struct Tooling {
     pub tools: Vec<Tool>,
     pub choice: Option<ToolChoice>,
     pub parallel: Option<bool>,
-    /// Canonical names to the client's words, for tools that the client knows under another name or as another kind. A
-    /// writer that renames further moves the entry to the name it sends.
-    pub names: BTreeMap<String, Names>,
     pub warnings: Vec<Warning>,
 }
 
@@ -48,9 +44,6 @@ pub fn fit(request: &Request, dialect: Dialect, target: &Target) -> Result<Tooli
             }
             fitted.warnings.push(Warning { code: "DROPPED_TOOL", about: tool.name.clone() });
             continue;
-        }
-        if tool.namespace.is_some() || matches!(tool.kind, ToolKind::Custom | ToolKind::LocalShell) {
-            fitted.names.insert(tool.name.clone(), names_of(tool));
         }
         let stays = is_native(&tool.kind, dialect, request.source);
         fitted.tools.push(if stays { tool.clone() } else { emulate(tool) });
@@ -119,15 +112,6 @@ fn runs(dialect: Dialect, kind: &str, has_client_tools: bool) -> bool {
         Dialect::Responses => matches!(kind, "web_search" | "code_interpreter"),
         Dialect::Messages => kind == "web_search",
         Dialect::Gemini => !has_client_tools && matches!(kind, "web_search" | "code_interpreter" | "url_context"),
-    }
-}
-
-fn names_of(tool: &Tool) -> Names {
-    let within = tool.namespace.as_ref();
-    Names {
-        name: within.map_or(&tool.name, |namespace| &namespace.name).clone(),
-        kind: tool.kind.clone(),
-        namespace: within.map(|namespace| namespace.group.clone()),
     }
 }
 
