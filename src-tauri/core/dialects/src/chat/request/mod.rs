@@ -14,5 +14,5 @@ mod write_messages;
 pub(crate) use read::read;
 pub(crate) use write::write;
 
-#[cfg(test)]
-mod tests;
+
+
