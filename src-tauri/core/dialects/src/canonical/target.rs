@@ -27,6 +27,8 @@ pub struct Target {
     pub adaptive_thinking: bool,
     /// Gemini 3: `thinkingLevel` instead of `thinkingBudget`.
     pub thinking_level: bool,
+    /// Gemini: takes ids of calls and results. Vertex refuses them; without, results are matched by name and order.
+    pub call_ids: bool,
     pub system_role: bool,
     pub developer_role: bool,
     pub stream_options: bool,
@@ -59,6 +61,7 @@ impl Target {
             takes_json_schema: true,
             adaptive_thinking: false,
             thinking_level: false,
+            call_ids: false,
             system_role: true,
             developer_role: false,
             stream_options: true,
