@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod error;
+mod output;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod stream;

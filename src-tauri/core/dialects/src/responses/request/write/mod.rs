@@ -33,7 +33,7 @@ struct Body<'a> {
     instructions: Option<String>,
     input: Vec<items::Entry<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<tools::Definition<'a>>,
+    tools: Vec<tools::Definition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<tools::Choice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]

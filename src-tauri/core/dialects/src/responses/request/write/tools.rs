@@ -14,14 +14,14 @@ use super::Writer;
 /// A definition as the client wrote it, or one made here.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Definition<'a> {
+pub(super) enum Definition {
     Raw(Box<RawValue>),
-    Made(Made<'a>),
+    Made(Made),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Made<'a> {
+pub(super) enum Made {
     Function {
         name: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub(super) enum Made<'a> {
         name: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        tools: Vec<Definition<'a>>,
+        tools: Vec<Definition>,
     },
     LocalShell,
     WebSearch,
@@ -99,8 +99,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-pub(super) fn write<'a>(tools: &[Tool], writer: &Writer<'a>) -> Vec<Definition<'a>> {
-    let mut definitions: Vec<Definition<'a>> = Vec::new();
+pub(super) fn write(tools: &[Tool], writer: &Writer<'_>) -> Vec<Definition> {
+    let mut definitions: Vec<Definition> = Vec::new();
     for tool in tools {
         let made = definition(tool, writer);
         match tool.namespace.as_ref().filter(|_| writer.is_own()) {
@@ -118,14 +118,14 @@ pub(super) fn write<'a>(tools: &[Tool], writer: &Writer<'a>) -> Vec<Definition<'
     definitions
 }
 
-fn group<'d, 'a>(definitions: &'d mut [Definition<'a>], group: &str) -> Option<&'d mut Vec<Definition<'a>>> {
+fn group<'d>(definitions: &'d mut [Definition], group: &str) -> Option<&'d mut Vec<Definition>> {
     definitions.iter_mut().find_map(|definition| match definition {
         Definition::Made(Made::Namespace { name, tools, .. }) if name == group => Some(tools),
         _ => None,
     })
 }
 
-fn definition<'a>(tool: &Tool, writer: &Writer<'a>) -> Definition<'a> {
+fn definition(tool: &Tool, writer: &Writer<'_>) -> Definition {
     if let Some(raw) = tool.definition.as_ref().filter(|_| writer.is_own()) {
         return Definition::Raw(raw.clone());
     }
