@@ -131,3 +131,8 @@ pub fn writer(dialect: Dialect, reply: Reply) -> Box<dyn StreamWriter> {
         Dialect::Gemini => Box::new(gemini::stream_writer::Writer::new(reply)),
     }
 }
+
+/// A writer for a Gemini client that asked without `alt=sse`: the frames are the elements of one JSON array.
+pub fn gemini_array_writer(reply: Reply) -> Box<dyn StreamWriter> {
+    Box::new(gemini::stream_writer::Writer::array(reply))
+}

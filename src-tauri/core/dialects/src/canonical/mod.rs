@@ -12,6 +12,7 @@ pub mod reasoning;
 pub mod repair;
 mod request;
 pub mod schema;
+pub mod system;
 mod target;
 pub mod tools;
 

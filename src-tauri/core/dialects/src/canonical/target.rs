@@ -27,6 +27,8 @@ pub struct Target {
     pub adaptive_thinking: bool,
     /// Gemini 3: `thinkingLevel` instead of `thinkingBudget`.
     pub thinking_level: bool,
+    /// Gemini: takes ids of calls and results. Vertex refuses them; without, results are matched by name and order.
+    pub call_ids: bool,
     pub system_role: bool,
     pub developer_role: bool,
     pub stream_options: bool,
@@ -41,6 +43,8 @@ pub struct Target {
     pub chat_cache_marks: bool,
     /// A tool it cannot have is a refusal instead of a warning.
     pub refuses_foreign_tools: bool,
+    /// Anthropic: marks what is worth caching in requests of dialects that have no such marks.
+    pub marks_cache: bool,
 }
 
 impl Target {
@@ -57,6 +61,7 @@ impl Target {
             takes_json_schema: true,
             adaptive_thinking: false,
             thinking_level: false,
+            call_ids: false,
             system_role: true,
             developer_role: false,
             stream_options: true,
@@ -68,6 +73,7 @@ impl Target {
             reasoning_replay: false,
             chat_cache_marks: false,
             refuses_foreign_tools: false,
+            marks_cache: false,
         }
     }
 

@@ -8,3 +8,4 @@ pub(crate) mod response;
 pub(crate) mod stream;
 pub(crate) mod stream_writer;
 mod wire;
+mod written;

@@ -6,4 +6,5 @@ pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod stream;
 pub(crate) mod stream_writer;
+mod spoken;
 mod wire;
