@@ -184,8 +184,13 @@ impl Writer {
         if !current.made.kind.flows(&self.reply.ids) {
             return;
         }
+        // White space alone is no object: what follows decides whether these are arguments at all.
+        if matches!(current.made.kind, Kind::Call { .. }) && current.made.text.trim().is_empty() {
+            return;
+        }
         let number = &mut self.next_sequence_number;
         let is_first = !std::mem::replace(&mut current.has_content, true);
+        let text = if is_first { current.made.text.as_str() } else { text };
         let item_id = current.made.id.as_str();
         let at = |content_index, summary_index, what| At { item_id, output_index, content_index, summary_index, what };
         match &current.made.kind {
