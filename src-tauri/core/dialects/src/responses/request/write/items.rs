@@ -140,12 +140,8 @@ pub(super) fn write<'a>(turns: &[Turn], writer: &mut Writer<'a>) -> Vec<Entry<'a
 
 /// Words of the system in the middle of the conversation, in the role the target knows.
 pub(super) fn system<'a>(text: &str, target: &Target) -> Entry<'a> {
-    let (role, text) = match (target.developer_role, target.system_role) {
-        (true, _) => ("developer", text.to_owned()),
-        (false, true) => ("system", text.to_owned()),
-        (false, false) => ("user", format!("<system>\n{text}\n</system>")),
-    };
-    message(role, vec![ContentPart::InputText { text }], target)
+    let role = if target.developer_role { "developer" } else { "system" };
+    message(role, vec![ContentPart::InputText { text: text.to_owned() }], target)
 }
 
 struct Spread<'w, 'a> {
@@ -199,12 +195,11 @@ impl<'a> Spread<'_, 'a> {
 
     /// What a call brought. Only the vendor itself takes images here; for others they go to `beside`.
     fn output(&mut self, result: &[Part], is_error: bool, beside: &mut Vec<ContentPart>) -> Content {
-        let mut texts: Vec<&str> = Vec::new();
-        let mut parts = Vec::new();
+        let (mut texts, mut parts) = (Vec::new(), Vec::new());
         for part in result {
-            match super::text_of(part) {
-                Some(text) => texts.push(text),
-                None => parts.extend(self.part(part)),
+            match self.part(part) {
+                Some(ContentPart::InputText { text }) => texts.push(text),
+                part => parts.extend(part),
             }
         }
         let mut text = texts.join("\n");

@@ -12,6 +12,7 @@ use crate::canonical::ids::{NameRule, ToolNames};
 use crate::canonical::reasoning::{Asked, asked};
 use crate::canonical::repair::repair;
 use crate::canonical::schema::is_strict;
+use crate::canonical::system::fold;
 use crate::canonical::tools::fit;
 use crate::canonical::{Origin, OutputFormat, Part, Request, Target, Turn, Warning, Written};
 use crate::error::to_json;
@@ -162,7 +163,9 @@ impl<'a> Writer<'a> {
         if self.is_own() {
             return Cow::Borrowed(&self.request.turns);
         }
-        let (turns, warnings) = repair(&self.request.turns);
+        let knows_system = self.target.developer_role || self.target.system_role;
+        let turns = if knows_system { Cow::Borrowed(&self.request.turns[..]) } else { fold(&self.request.turns) };
+        let (turns, warnings) = repair(&turns);
         self.warnings.extend(warnings);
         Cow::Owned(turns)
     }
