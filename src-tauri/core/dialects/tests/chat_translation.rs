@@ -43,12 +43,7 @@ fn assert_golden(folder: PathBuf, name: String, told: String) {
 
 /// OpenAI itself, of which Chat is the own dialect.
 fn openai(model: &str) -> Target {
-    Target {
-        origin: Origin::OpenAi,
-        developer_role: true,
-        max_completion_tokens: true,
-        ..Target::unknown(model)
-    }
+    Target { origin: Origin::OpenAi, developer_role: true, max_completion_tokens: true, ..Target::unknown(model) }
 }
 
 fn reply() -> Reply {
@@ -93,13 +88,11 @@ fn requests_mean_what_their_snapshots_say() {
 #[test]
 fn requests_are_written_for_servers_of_every_dialect() {
     for (case, body) in cases("requests") {
-        for dialect in TARGETS {
+        for dialect in Dialect::ALL {
             assert_golden(folder("requests"), format!("{case}.{dialect}"), written(dialect, &body));
         }
     }
 }
-
-const TARGETS: [Dialect; 3] = [Dialect::Chat, Dialect::Responses, Dialect::Messages];
 
 #[test]
 fn the_official_shapes_come_back_as_they_were() {
@@ -277,7 +270,11 @@ fn queue(at: usize, kind: u8, pieces: &[String]) -> Vec<Event> {
             let mut cut = vec!["{\"a\":\"".to_owned()];
             cut.extend(pieces.iter().cloned());
             cut.push("\"}".to_owned());
-            (PartKind::ToolCall { id: Some(format!("call_{at}")), name: format!("tool_{at}") }, DeltaKind::Arguments, cut)
+            (
+                PartKind::ToolCall { id: Some(format!("call_{at}")), name: format!("tool_{at}") },
+                DeltaKind::Arguments,
+                cut,
+            )
         }
     };
     let mut events = vec![Event::PartStarted { index, kind: part }];
