@@ -347,6 +347,3 @@ fn send(told: &Told<'_>, out: &mut BytesMut) {
     serde_json::to_writer(out.writer(), told).expect("plain structs with string keys are always JSON");
     out.extend_from_slice(b"\n\n");
 }
-
-#[cfg(test)]
-mod tests;
