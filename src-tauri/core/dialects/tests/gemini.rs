@@ -113,7 +113,8 @@ fn heard(events: Vec<Event>) -> Option<(String, String, Vec<(String, Value)>, Fi
             PartKind::Reasoning => thoughts.push_str(&part.text),
             PartKind::ToolCall { name, .. } => {
                 let arguments = if part.text.is_empty() { "{}" } else { &part.text };
-                calls.push((name.clone(), serde_json::from_str(arguments).unwrap_or_default()));
+                let unread = || serde_json::json!({ "_raw": arguments });
+                calls.push((name.clone(), serde_json::from_str(arguments).unwrap_or_else(|_| unread())));
             }
             PartKind::RedactedReasoning | PartKind::Opaque => {}
         }

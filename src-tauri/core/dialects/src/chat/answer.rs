@@ -9,23 +9,18 @@ use super::written::{Call, Meaning, ReasoningDetail, TokenCounts};
 use super::written::{answer_id, call_id, finish_word, meaning, proof, whole_call};
 use crate::canonical::Answer;
 use crate::error::{UpstreamError, no_answer, to_json};
-use crate::event::{Event, PartKind, StreamReader};
-use crate::framing::Frame;
+use crate::event::{Event, PartKind};
 use crate::translate::Reply;
 
-/// A whole answer has the shape of one chunk that brings everything, so the stream's reader reads it. It needs no word
-/// for its end: that it is whole is known.
+/// A whole answer has the shape of one chunk that brings everything, so the stream's reader reads it.
 pub(crate) fn read(body: &[u8]) -> Result<Vec<Event>, UpstreamError> {
-    let chunk: Option<Chunk<'_>> = std::str::from_utf8(body).ok().and_then(|text| serde_json::from_str(text).ok());
-    if !chunk.is_some_and(|chunk| !chunk.is_error() && chunk.choices.is_some_and(|choices| !choices.is_empty())) {
+    let answer: Option<Chunk<'_>> = std::str::from_utf8(body).ok().and_then(|text| serde_json::from_str(text).ok());
+    let has_choices = |answer: &Chunk<'_>| answer.choices.as_ref().is_some_and(|choices| !choices.is_empty());
+    let Some(answer) = answer.filter(|answer| !answer.is_error() && has_choices(answer)) else {
         return Err(no_answer(body));
-    }
-    let mut reader = Reader::default();
+    };
     let mut events = Vec::new();
-    for data in [Bytes::copy_from_slice(body), Bytes::from_static(b"[DONE]")] {
-        reader.push(&Frame { raw: Bytes::new(), event: None, data, is_comment: false }, &mut events);
-    }
-    reader.end(&mut events);
+    Reader::default().whole(answer, &mut events);
     let failure = events.iter().find_map(|event| match event {
         Event::Failed(error) => Some(error.clone()),
         _ => None,

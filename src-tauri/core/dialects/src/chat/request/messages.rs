@@ -4,11 +4,11 @@ use domain::Dialect;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::wire::{CacheControl, Call, ContentPart, ExtraContent, ImageUrl, Message, ReasoningDetail};
+use super::wire::{CacheControl, Call, ContentPart, ImageUrl, Message, ReasoningDetail};
 use crate::canonical::ids::minted;
 use crate::canonical::reasoning::unseal;
 use crate::canonical::{CacheMark, Media, Origin, Part, Request, Role, Source, ToolKind, Turn, media};
-use crate::chat::wire::arguments_text;
+use crate::chat::wire::{arguments_text, thought_signature};
 use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
@@ -147,13 +147,12 @@ fn tool_call(place: usize, index: usize, call: &Call<'_>) -> Part {
         (None, Some(custom)) => (str_of(&custom.name), str_of(&custom.input).to_owned(), ToolKind::Custom),
         (None, None) => ("", String::new(), ToolKind::Function),
     };
-    let extra = call.extra_content.and_then(|raw| serde_json::from_str::<ExtraContent<'_>>(raw.get()).ok());
     Part::ToolCall {
         id: some_string(&call.id).unwrap_or_else(|| minted(&format!("{place} {arguments}"), index, name)),
         name: name.to_owned(),
         arguments,
         kind,
-        signature: extra.and_then(|extra| some_string(&extra.google?.thought_signature)),
+        signature: call.extra_content.and_then(thought_signature),
         cache: None,
     }
 }

@@ -165,19 +165,6 @@ pub(super) struct ReasoningDetail<'a> {
     pub(super) id: Option<Text<'a>>,
 }
 
-/// Google's own words inside a Chat call.
-#[derive(Deserialize)]
-pub(super) struct ExtraContent<'a> {
-    #[serde(borrow)]
-    pub(super) google: Option<Google<'a>>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Google<'a> {
-    #[serde(borrow)]
-    pub(super) thought_signature: Option<Text<'a>>,
-}
-
 /// One part of a content list.
 #[derive(Deserialize)]
 pub(super) struct ContentPart<'a> {

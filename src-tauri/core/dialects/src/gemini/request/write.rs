@@ -15,10 +15,9 @@ use super::read::is_kept_by_google;
 use super::wire::{Blob, Call, File, KnownPart, Outcome, Response, WrittenBody, WrittenContent, WrittenPart};
 use super::{options, tools};
 use crate::canonical::ids::{NameRule, ToolNames};
-use crate::canonical::tools::Tooling;
 use crate::canonical::{
     IdMap, Media, Origin, Part, Request, Role, Source, Target, ToolKind, Turn, Warning, Written, arguments, reasoning,
-    repair, tools as tooling,
+    repair, system, tools as tooling,
 };
 use crate::error::to_json;
 use crate::translate::Refusal;
@@ -41,14 +40,14 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
     let has_functions = tooling.tools.iter().any(|tool| !matches!(tool.kind, ToolKind::Server(_)));
     let mut warnings = tooling.warnings.clone();
     let options = options::write(request, target, has_functions, &mut warnings);
-    let system = system_texts(request, options.instruction.as_deref());
-    let (turns, repaired) = repair::repair(&prepared(request, target, &system));
+    let instructions = system_texts(request, options.instruction.as_deref());
+    let (turns, repaired) = repair::repair(&prepared(request, target, &instructions));
     warnings.extend(repaired);
     let mut writer = Writer { request, target, names: &names, called: calls(&turns), warnings };
     let contents = writer.contents(&turns)?;
-    let system_instruction = (target.system_role && !system.is_empty()).then(|| WrittenContent {
+    let system_instruction = (target.system_role && !instructions.is_empty()).then(|| WrittenContent {
         role: None,
-        parts: system
+        parts: instructions
             .iter()
             .map(|text| known(KnownPart { text: Some(text.clone()), ..KnownPart::default() }))
             .collect(),
@@ -64,16 +63,7 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
     let mut warnings = writer.warnings;
     warnings.sort_unstable();
     warnings.dedup();
-    Ok(Written { body, warnings, ids: way_back(request, target, &tooling, &names) })
-}
-
-fn way_back(request: &Request, target: &Target, tooling: &Tooling, names: &ToolNames) -> IdMap {
-    let mut ids = names.id_map(request);
-    for (canonical, own) in &tooling.names {
-        ids.names.insert(names.sent(canonical).into_owned(), own.clone());
-    }
-    ids.origin = target.origin;
-    ids
+    Ok(Written { body, warnings, ids: IdMap { origin: target.origin, ..names.id_map(request) } })
 }
 
 fn system_texts<'a>(request: &'a Request, instruction: Option<&str>) -> Vec<Cow<'a, str>> {
@@ -84,18 +74,13 @@ fn system_texts<'a>(request: &'a Request, instruction: Option<&str>) -> Vec<Cow<
     texts.chain(instruction.map(|text| Cow::Owned(text.to_owned()))).collect()
 }
 
-/// The turns of user and model alone: what the system says in between is told to the user's side, under a label.
-fn prepared(request: &Request, target: &Target, system: &[Cow<'_, str>]) -> Vec<Turn> {
+/// The turns of user and model alone. A model that takes no instructions is told them by the user.
+fn prepared(request: &Request, target: &Target, instructions: &[Cow<'_, str>]) -> Vec<Turn> {
     let mut turns = Vec::with_capacity(request.turns.len() + 1);
-    if !target.system_role && !system.is_empty() {
-        turns.push(said(Role::User, system.join("\n\n")));
+    if !target.system_role && !instructions.is_empty() {
+        turns.push(said(Role::User, instructions.join("\n\n")));
     }
-    for turn in &request.turns {
-        match turn.role {
-            Role::User | Role::Assistant => turns.push(turn.clone()),
-            Role::System => turns.push(Turn { role: Role::User, parts: turn.parts.iter().map(labelled).collect() }),
-        }
-    }
+    turns.extend(system::fold(&request.turns).into_owned());
     if turns.first().is_none_or(|turn| turn.role == Role::Assistant) {
         turns.insert(0, said(Role::User, OPENING.to_owned()));
     }
@@ -104,13 +89,6 @@ fn prepared(request: &Request, target: &Target, system: &[Cow<'_, str>]) -> Vec<
 
 fn said(role: Role, text: String) -> Turn {
     Turn { role, parts: vec![Part::Text { text, cache: None }] }
-}
-
-fn labelled(part: &Part) -> Part {
-    match part {
-        Part::Text { text, .. } => Part::Text { text: format!("<system>\n{text}\n</system>"), cache: None },
-        other => other.clone(),
-    }
 }
 
 /// The tool that each call is for.
