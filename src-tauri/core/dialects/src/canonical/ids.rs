@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn empty() -> Request {
-        crate::canonical::Request::new("m", domain::Dialect::Chat)
+        Request::new("m", domain::Dialect::Chat)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::event::{Event, FinishReason, PartKind};
 use crate::lenient::str_of;
 use crate::translate::Reply;
 
-use super::output::{Kind, Made, Response, cut_short, response_id};
+use super::output::{Kind, Made, Response, cut_short, response_id, tail};
 use super::{stream, wire};
 
 pub(crate) fn read(body: &[u8]) -> Result<Vec<Event>, UpstreamError> {
@@ -43,18 +43,8 @@ fn made(part: &AnswerPart, at: usize, id: &str, reply: &Reply) -> Option<Made> {
     if matches!(kind, Kind::Text | Kind::Refusal) && part.text.is_empty() {
         return None;
     }
-    let id = item_id(&kind, id, at);
+    let id = kind.id(id, at, &reply.ids);
     Some(Made { kind, id, text: part.text.clone(), signature: part.signature.clone() })
-}
-
-/// The id of the item at a place of an answer.
-pub(super) fn item_id(kind: &Kind, response_id: &str, at: usize) -> String {
-    format!("{}_{}_{at}", kind.prefix(), tail(response_id))
-}
-
-/// An answer's name without its prefix.
-pub(super) fn tail(response_id: &str) -> &str {
-    response_id.strip_prefix("resp_").unwrap_or(response_id)
 }
 
 /// How it ended. The call that stands for a structured answer is none to the client.

@@ -158,7 +158,13 @@ fn counts(usage: &Usage) -> Option<TokenCounts> {
 /// The name of an answer: the upstream's own under this dialect's prefix.
 pub(super) fn response_id(upstream: Option<&str>, reply: &Reply) -> String {
     let id = upstream.filter(|id| !id.is_empty()).unwrap_or(&reply.id);
-    if id.starts_with("resp_") { id.to_owned() } else { format!("resp_{id}") }
+    let own = ["resp_", "msg_", "chatcmpl-"].iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or(id);
+    format!("resp_{own}")
+}
+
+/// An answer's name without its prefix.
+pub(super) fn tail(response_id: &str) -> &str {
+    response_id.strip_prefix("resp_").unwrap_or(response_id)
 }
 
 /// An output item; while it is open, with nothing in it yet.
@@ -250,12 +256,18 @@ impl Kind {
         })
     }
 
-    pub(super) const fn prefix(&self) -> &'static str {
-        match self {
+    /// The id of such an item at a place of an answer. The vendor knows kinds by the beginning of their ids.
+    pub(super) fn id(&self, response_id: &str, at: usize, ids: &IdMap) -> String {
+        let prefix = match self {
             Kind::Reasoning => "rs",
             Kind::Text | Kind::Refusal => "msg",
-            Kind::Call { .. } => "fc",
-        }
+            Kind::Call { name, .. } => match ids.kind(name) {
+                ToolKind::Custom => "ctc",
+                ToolKind::LocalShell => "lsh",
+                ToolKind::Function | ToolKind::Server(_) => "fc",
+            },
+        };
+        format!("{prefix}_{}_{at}", tail(response_id))
     }
 
     /// Whether the pieces of such a part can be passed on as they come: what stands in for a tool of another kind can only

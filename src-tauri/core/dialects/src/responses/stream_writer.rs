@@ -16,8 +16,7 @@ use crate::error::StreamProgress;
 use crate::event::{DeltaKind, Event, FinishReason, PartKind};
 use crate::translate::{Reply, StreamWriter};
 
-use super::answer::{item_id, tail};
-use super::output::{Item, Kind, Made, Piece, Response, cut_short, response_id};
+use super::output::{Item, Kind, Made, Piece, Response, cut_short, response_id, tail};
 
 pub(crate) struct Writer {
     reply: Reply,
@@ -130,7 +129,7 @@ impl Writer {
     fn start(&mut self, index: u32, kind: &PartKind, out: &mut BytesMut) {
         let at = self.output.len() + usize::from(self.current.is_some()) + self.waiting.len();
         let Some(kind) = Kind::of(kind, &self.reply.ids, || format!("call_{}_{at}", tail(&self.id))) else { return };
-        let id = item_id(&kind, &self.id, at);
+        let id = kind.id(&self.id, at, &self.reply.ids);
         let made = Made { kind, id, text: String::new(), signature: String::new() };
         let part = Open { index, made, has_content: false, has_ended: false };
         match &self.current {
@@ -185,8 +184,13 @@ impl Writer {
         if !current.made.kind.flows(&self.reply.ids) {
             return;
         }
+        // White space alone is no object: what follows decides whether these are arguments at all.
+        if matches!(current.made.kind, Kind::Call { .. }) && current.made.text.trim().is_empty() {
+            return;
+        }
         let number = &mut self.next_sequence_number;
         let is_first = !std::mem::replace(&mut current.has_content, true);
+        let text = if is_first { current.made.text.as_str() } else { text };
         let item_id = current.made.id.as_str();
         let at = |content_index, summary_index, what| At { item_id, output_index, content_index, summary_index, what };
         match &current.made.kind {

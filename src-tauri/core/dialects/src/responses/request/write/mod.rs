@@ -114,7 +114,7 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
     let mut input = items::write(&turns, &mut writer);
     let mut instructions = writer.instructions();
     let format = writer.format(&mut instructions);
-    if matches!(format, Some(Format::JsonObject)) && !speaks_of_json(&turns) {
+    if request.output_format == OutputFormat::JsonObject && !speaks_of_json(&turns) {
         input.insert(0, items::system("Answer with a JSON object.", target));
     }
     let max_output = request.max_output.map(|most| most.min(target.max_output.unwrap_or(most)).max(LEAST_OUTPUT));
@@ -240,9 +240,12 @@ impl<'a> Writer<'a> {
 
     /// Reasoning comes back encrypted so that the next turn can bring it again: nothing is stored at the vendor.
     fn include(&self) -> Vec<&'a str> {
+        if self.target.origin != Origin::OpenAi {
+            return Vec::new();
+        }
         let mut include: Vec<&str> = self.request.include.iter().map(String::as_str).collect();
         let thinks = self.request.reasoning.is_wanted() || !self.target.efforts.is_empty();
-        if !self.is_own() && thinks && self.target.origin == Origin::OpenAi && self.target.reasoning_effort {
+        if !self.is_own() && thinks && self.target.reasoning_effort {
             include.push(ENCRYPTED);
         }
         include
