@@ -60,7 +60,7 @@ fn standard(data: &str) -> String {
             })
             .collect()
     };
-    while clean.len() % 4 != 0 && !clean.ends_with("==") {
+    while !clean.len().is_multiple_of(4) && !clean.ends_with("==") {
         clean.push('=');
     }
     clean
