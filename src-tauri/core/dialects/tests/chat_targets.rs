@@ -1,5 +1,6 @@
 //! What a Chat server cannot take is left out, said otherwise or refused, as its target tells (gateway specification,
 //! 2.3 to 2.9 and 2.16).
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
 
 use dialects::canonical::{
     CacheMark, Effort, Media, Origin, Part, Reasoning, ReasoningMode, Request, Role, Source, Target, ToolKind, Turn,

@@ -2,6 +2,12 @@
 //!
 //! `golden/requests` and `golden/answers` hold bodies of the dialect; a case that begins with `official-` is in the
 //! vendor's own shape and comes back the same. Every recorded stream, whatever its dialect, is also written as Chat.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests read their fixtures from files"
+)]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! The way back to a Chat client undoes what the way out changed: names, kinds of tools, emulated forms, and whose proofs
 //! are whose. Streams and whole answers say the same.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use bytes::BytesMut;
 use dialects::canonical::{Answer, IdMap, Names, Origin, ToolKind};
