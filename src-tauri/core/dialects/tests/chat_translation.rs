@@ -2,6 +2,12 @@
 //!
 //! `golden/requests` and `golden/answers` hold bodies of the dialect; a case that begins with `official-` is in the
 //! vendor's own shape and comes back the same. Every recorded stream, whatever its dialect, is also written as Chat.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests read their fixtures from files"
+)]
 
 mod support;
 
@@ -43,12 +49,7 @@ fn assert_golden(folder: PathBuf, name: String, told: String) {
 
 /// OpenAI itself, of which Chat is the own dialect.
 fn openai(model: &str) -> Target {
-    Target {
-        origin: Origin::OpenAi,
-        developer_role: true,
-        max_completion_tokens: true,
-        ..Target::unknown(model)
-    }
+    Target { origin: Origin::OpenAi, developer_role: true, max_completion_tokens: true, ..Target::unknown(model) }
 }
 
 fn reply() -> Reply {
@@ -93,13 +94,11 @@ fn requests_mean_what_their_snapshots_say() {
 #[test]
 fn requests_are_written_for_servers_of_every_dialect() {
     for (case, body) in cases("requests") {
-        for dialect in TARGETS {
+        for dialect in Dialect::ALL {
             assert_golden(folder("requests"), format!("{case}.{dialect}"), written(dialect, &body));
         }
     }
 }
-
-const TARGETS: [Dialect; 3] = [Dialect::Chat, Dialect::Responses, Dialect::Messages];
 
 #[test]
 fn the_official_shapes_come_back_as_they_were() {
@@ -277,7 +276,11 @@ fn queue(at: usize, kind: u8, pieces: &[String]) -> Vec<Event> {
             let mut cut = vec!["{\"a\":\"".to_owned()];
             cut.extend(pieces.iter().cloned());
             cut.push("\"}".to_owned());
-            (PartKind::ToolCall { id: Some(format!("call_{at}")), name: format!("tool_{at}") }, DeltaKind::Arguments, cut)
+            (
+                PartKind::ToolCall { id: Some(format!("call_{at}")), name: format!("tool_{at}") },
+                DeltaKind::Arguments,
+                cut,
+            )
         }
     };
     let mut events = vec![Event::PartStarted { index, kind: part }];

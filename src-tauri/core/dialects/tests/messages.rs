@@ -95,7 +95,10 @@ fn a_request_that_cannot_be_read_names_the_field() {
         (r#"{"messages":[{"role":"user","content":[{"type":"text"},3]}]}"#, "messages.0.content.1"),
         (r#"{"messages":[{"role":"user","content":[{"type":"image"}]}]}"#, "messages.0.content.0.source"),
         (r#"{"messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#, "messages.0.content.0.tool_use_id"),
-        (r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a"}]}]}"#, "messages.0.content.0.name"),
+        (
+            r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a"}]}]}"#,
+            "messages.0.content.0.name",
+        ),
         (r#"{"messages":[],"tools":[{}]}"#, "tools.0.name"),
     ] {
         assert_eq!(read_request(Dialect::Messages, body.as_bytes(), "", false).unwrap_err().field, field, "{body}");
@@ -235,10 +238,7 @@ fn parts_that_come_at_once_are_told_one_after_the_other() {
             vec![start(0, PartKind::Text), delta(0, text, "a"), call(1), delta(1, args, "{}"), delta(0, text, "b")],
             vec!["+text", "\"a\"", "+tool_use", "\"{}\"", "+text", "\"b\""],
         ),
-        (
-            vec![start(0, PartKind::Reasoning), start(1, PartKind::Text), delta(1, text, "a")],
-            vec!["+text", "\"a\""],
-        ),
+        (vec![start(0, PartKind::Reasoning), start(1, PartKind::Text), delta(1, text, "a")], vec!["+text", "\"a\""]),
         (
             vec![
                 start(0, PartKind::Reasoning),
@@ -259,7 +259,11 @@ fn parts_that_come_at_once_are_told_one_after_the_other() {
 #[test]
 fn a_client_gets_its_own_names_back_and_an_emulated_format_as_text() {
     let names = Names { name: "mcp.fs/read".to_owned(), kind: ToolKind::Function, namespace: None };
-    let ids = IdMap { names: [("tool0".to_owned(), names)].into(), format_tool: Some("tool1".to_owned()), ..IdMap::default() };
+    let ids = IdMap {
+        names: [("tool0".to_owned(), names)].into(),
+        format_tool: Some("tool1".to_owned()),
+        ..IdMap::default()
+    };
     for (event, expected, reason) in [
         (call(0), "\"name\":\"mcp.fs/read\"", "\"tool_use\""),
         (call(1), "\"text_delta\",\"text\":\"{}\"", "\"end_turn\""),
@@ -289,7 +293,8 @@ fn true_counts_come_with_the_end_and_an_estimate_before() {
 /// Up to four calls, their fragments in any order, some ended early.
 fn interleaved() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec((0_u32..4, 0_u8..8), 1..40).prop_map(|steps| {
-        let (mut events, mut started, mut ended) = (vec![Event::Started { id: None, model: None }], Vec::new(), Vec::new());
+        let (mut events, mut started, mut ended) =
+            (vec![Event::Started { id: None, model: None }], Vec::new(), Vec::new());
         for (slot, step) in steps {
             let index = match started.iter().position(|known| *known == slot) {
                 Some(index) => u32::try_from(index).unwrap(),

@@ -258,9 +258,12 @@ mod tests {
         turns.iter().map(line).collect()
     }
 
+    /// Name, turns, what becomes of them, and the calls that are warned of.
+    type Case = (&'static str, Vec<Turn>, Vec<&'static str>, Vec<&'static str>);
+
     #[test]
     fn any_conversation_becomes_one_that_strict_servers_take() {
-        let cases: Vec<(&str, Vec<Turn>, Vec<&str>, Vec<&str>)> = vec![
+        let cases: Vec<Case> = vec![
             (
                 "a good one stays as it is",
                 vec![user(vec![text("hi")]), assistant(vec![text("look"), call("1")]), user(vec![result("1", "ok")])],
@@ -269,7 +272,12 @@ mod tests {
             ),
             (
                 "neighbours of one speaker become one turn",
-                vec![user(vec![text("a")]), user(vec![text("b")]), assistant(vec![text("c")]), assistant(vec![text("d")])],
+                vec![
+                    user(vec![text("a")]),
+                    user(vec![text("b")]),
+                    assistant(vec![text("c")]),
+                    assistant(vec![text("d")]),
+                ],
                 vec!["u a | b", "a c | d"],
                 vec![],
             ),
@@ -281,7 +289,10 @@ mod tests {
             ),
             (
                 "results come first, in the order of the calls",
-                vec![assistant(vec![call("1"), call("2")]), user(vec![text("note"), result("2", "two"), result("1", "")])],
+                vec![
+                    assistant(vec![call("1"), call("2")]),
+                    user(vec![text("note"), result("2", "two"), result("1", "")]),
+                ],
                 vec!["a c:1 | c:2", "u r:1= | r:2=two | note"],
                 vec![],
             ),

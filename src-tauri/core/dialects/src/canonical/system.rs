@@ -24,9 +24,7 @@ pub fn fold(turns: &[Turn]) -> Cow<'_, [Turn]> {
                 folded.push(Turn { role: Role::User, parts });
             }
             Role::Assistant => {
-                let calls = turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
-                // Between a call and its result there is no place; before the call there is.
-                if !waiting.is_empty() && !(calls && follows_call(&folded)) {
+                if !waiting.is_empty() {
                     folded.push(Turn { role: Role::User, parts: std::mem::take(&mut waiting) });
                 }
                 folded.push(turn.clone());
@@ -37,10 +35,6 @@ pub fn fold(turns: &[Turn]) -> Cow<'_, [Turn]> {
         folded.push(Turn { role: Role::User, parts: waiting });
     }
     Cow::Owned(folded)
-}
-
-fn follows_call(turns: &[Turn]) -> bool {
-    turns.last().is_some_and(|turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })))
 }
 
 fn label(part: &Part) -> Option<Part> {
@@ -80,9 +74,9 @@ mod tests {
 
     #[test]
     fn it_stands_behind_tool_results() {
-        let result =
-            Part::ToolResult { call_id: "a".to_owned(), content: Vec::new(), is_error: false, cache: None };
-        let turns = [turn(Role::System, "mind"), Turn { role: Role::User, parts: vec![result] }, turn(Role::System, " ")];
+        let result = Part::ToolResult { call_id: "a".to_owned(), content: Vec::new(), is_error: false, cache: None };
+        let turns =
+            [turn(Role::System, "mind"), Turn { role: Role::User, parts: vec![result] }, turn(Role::System, " ")];
         let folded = fold(&turns);
         assert_eq!(told(&folded), [(Role::User, 2)]);
         assert!(matches!(&folded[0].parts[1], Part::Text { text, .. } if text == "<system>\nmind\n</system>"));

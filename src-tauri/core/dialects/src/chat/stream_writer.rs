@@ -83,11 +83,21 @@ struct Part {
 
 enum Kind {
     Text,
-    Reasoning { is_redacted: bool },
+    Reasoning {
+        is_redacted: bool,
+    },
     Refusal,
     /// Number among the calls, and whether it has arguments.
-    Function { number: usize, has_arguments: bool },
-    Custom { number: usize, id: String, name: String, arguments: String },
+    Function {
+        number: usize,
+        has_arguments: bool,
+    },
+    Custom {
+        number: usize,
+        id: String,
+        name: String,
+        arguments: String,
+    },
     Opaque,
 }
 

@@ -47,8 +47,12 @@ enum Block<'a> {
 pub(crate) fn write(answer: &Answer, reply: &Reply) -> Bytes {
     let id = message_id(answer.id.as_deref(), reply);
     let mut calls = CallIds::default();
-    let content: Vec<_> =
-        answer.parts.iter().enumerate().filter_map(|(place, part)| block(part, place, &id, &mut calls, reply)).collect();
+    let content: Vec<_> = answer
+        .parts
+        .iter()
+        .enumerate()
+        .filter_map(|(place, part)| block(part, place, &id, &mut calls, reply))
+        .collect();
     let calls_tools = content.iter().any(|block| matches!(block, Block::ToolUse { .. }));
     let bytes: usize = answer.parts.iter().map(|part| part.text.len()).sum();
     let body = Body {
@@ -162,7 +166,8 @@ mod tests {
             ("refusal", FinishReason::Filter),
             ("pause_turn", FinishReason::Paused),
         ] {
-            let body = json!({"id": "msg_1", "model": "m", "content": [{"type": "text", "text": "a"}], "stop_reason": reason});
+            let body =
+                json!({"id": "msg_1", "model": "m", "content": [{"type": "text", "text": "a"}], "stop_reason": reason});
             let answer = Answer::fold(read(body.to_string().as_bytes()).unwrap()).unwrap();
             assert_eq!(answer.finish(), finish);
             assert_eq!(written(&answer, IdMap::default())["stop_reason"], reason);
@@ -198,7 +203,8 @@ mod tests {
         assert_eq!(body["stop_reason"], "tool_use", "calls win over a plain end");
         let content = body["content"].as_array().unwrap();
         assert_eq!(content[0], json!({"type": "thinking", "thinking": "thought", "signature": ""}));
-        let ids: std::collections::BTreeSet<_> = content[1..].iter().map(|block| block["id"].as_str().unwrap()).collect();
+        let ids: std::collections::BTreeSet<_> =
+            content[1..].iter().map(|block| block["id"].as_str().unwrap()).collect();
         assert_eq!(ids.len(), 4, "ids are legal and each once");
         assert!(ids.iter().all(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))));
         assert!(content[1..].iter().all(|block| block["input"].is_object()));
@@ -213,10 +219,7 @@ mod tests {
             origin: Origin::Google,
         };
         let answer = Answer {
-            parts: vec![
-                part(PartKind::RedactedReasoning, "", "blob"),
-                part(call(None, "answer"), "{\"a\":1}", ""),
-            ],
+            parts: vec![part(PartKind::RedactedReasoning, "", "blob"), part(call(None, "answer"), "{\"a\":1}", "")],
             usage: Usage { input_fresh: Some(0), cache_read: Some(50), output: Some(4), ..Usage::default() },
             finish: Some(FinishReason::ToolCalls),
             ..Answer::default()
@@ -225,7 +228,10 @@ mod tests {
         assert_eq!(body["content"][0]["data"], "omr1.google.blob");
         assert_eq!(body["content"][1], json!({"type": "text", "text": "{\"a\":1}"}));
         assert_eq!(body["stop_reason"], "end_turn");
-        assert_eq!((&body["usage"]["input_tokens"], &body["usage"]["cache_read_input_tokens"]), (&json!(0), &json!(50)));
+        assert_eq!(
+            (&body["usage"]["input_tokens"], &body["usage"]["cache_read_input_tokens"]),
+            (&json!(0), &json!(50))
+        );
         let answer = Answer { parts: vec![part(call(Some("a"), "mcp_fs_read"), "{}", "")], ..Answer::default() };
         assert_eq!(written(&answer, ids)["content"][0]["name"], "mcp.fs/read");
     }

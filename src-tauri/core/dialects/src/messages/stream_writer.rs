@@ -53,7 +53,10 @@ enum Form {
     Text,
     Thinking,
     Redacted,
-    Tool { id: Option<String>, name: String },
+    Tool {
+        id: Option<String>,
+        name: String,
+    },
     /// Has no words in this dialect.
     Silent,
 }

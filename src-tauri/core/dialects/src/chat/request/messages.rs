@@ -67,9 +67,8 @@ impl Reader<'_> {
                 self.user(parts);
             }
             _ => {
-                let message = format!(
-                    "the role `{role}` is unknown: use `system`, `developer`, `user`, `assistant` or `tool`"
-                );
+                let message =
+                    format!("the role `{role}` is unknown: use `system`, `developer`, `user`, `assistant` or `tool`");
                 return Err(Refusal::new(format!("{}.role", field()), message));
             }
         }
@@ -227,11 +226,7 @@ fn stated_maker(format: &str) -> Origin {
 }
 
 /// Content is a text, a list of parts or nothing. A mark on the message means its last part.
-fn content(
-    raw: Option<&RawValue>,
-    field: &dyn Fn() -> String,
-    mark: Option<&RawValue>,
-) -> Result<Vec<Part>, Refusal> {
+fn content(raw: Option<&RawValue>, field: &dyn Fn() -> String, mark: Option<&RawValue>) -> Result<Vec<Part>, Refusal> {
     let Some(raw) = raw else { return Ok(Vec::new()) };
     let mut parts = match raw.get().as_bytes().first() {
         Some(b'[') => {
@@ -244,10 +239,8 @@ fn content(
             if text.is_empty() { Vec::new() } else { vec![Part::Text { text, cache: None }] }
         }
     };
-    if let (
-        Some(mark),
-        Some(Part::Text { cache, .. } | Part::Image { cache, .. } | Part::Document { cache, .. }),
-    ) = (mark, parts.last_mut())
+    if let (Some(mark), Some(Part::Text { cache, .. } | Part::Image { cache, .. } | Part::Document { cache, .. })) =
+        (mark, parts.last_mut())
     {
         *cache = Some(cache_mark(mark));
     }

@@ -9,10 +9,8 @@ mod read;
 mod tools;
 mod wire;
 mod write;
+mod write_content;
 mod write_messages;
 
 pub(crate) use read::read;
 pub(crate) use write::write;
-
-
-

@@ -157,7 +157,7 @@ pub(super) enum WrittenTool<'a> {
     Function {
         function: WrittenFunction<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<super::write_messages::CacheControl<'a>>,
+        cache_control: Option<super::write_content::CacheControl<'a>>,
     },
     #[serde(untagged)]
     AsWritten(&'a RawValue),
@@ -196,7 +196,7 @@ pub(super) fn write<'a>(
                 let cache = tool.cache.as_ref().filter(|_| keeps_marks);
                 written.push(WrittenTool::Function {
                     function: function(tool, names, source),
-                    cache_control: cache.map(super::write_messages::CacheControl::new),
+                    cache_control: cache.map(super::write_content::CacheControl::new),
                 });
             }
         }

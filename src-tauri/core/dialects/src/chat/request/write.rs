@@ -1,5 +1,6 @@
 //! Writes a request.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
@@ -12,9 +13,10 @@ use super::tools::{self, WrittenChoice, WrittenTool};
 use super::write_messages::{Message, Messages};
 use crate::canonical::ids::{NameRule, ToolNames};
 use crate::canonical::reasoning::{Asked, asked};
+use crate::canonical::repair::repair;
 use crate::canonical::schema::is_strict;
 use crate::canonical::tools::fit;
-use crate::canonical::{Origin, OutputFormat, Request, Target, Warning, Written};
+use crate::canonical::{Origin, OutputFormat, Part, Request, Target, Turn, Warning, Written, system};
 use crate::error::to_json;
 use crate::translate::Refusal;
 
@@ -142,8 +144,7 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
     let messages = Messages::write(&turns, instruction, &mut writer);
     let (tools, web_search_options) = tools::write(&tooling, &names, request.source, target.chat_cache_marks);
     let max_output = request.max_output.map(|most| most.min(target.max_output.unwrap_or(most)));
-    let (old_limit, new_limit) =
-        if target.max_completion_tokens { (None, max_output) } else { (max_output, None) };
+    let (old_limit, new_limit) = if target.max_completion_tokens { (None, max_output) } else { (max_output, None) };
     let body = Body {
         model: &target.model,
         messages,
@@ -179,8 +180,11 @@ impl<'a> Writer<'a> {
         self.warnings.insert(Warning { code, about: about.to_owned() });
     }
 
-    fn turns(&mut self) -> Vec<crate::canonical::Turn> {
-        let (turns, warnings) = crate::canonical::repair::repair(&self.request.turns);
+    /// The conversation as strict servers take it.
+    fn turns(&mut self) -> Vec<Turn> {
+        let has_role = self.target.system_role || self.target.developer_role;
+        let turns = if has_role { Cow::Borrowed(&*self.request.turns) } else { system::fold(&self.request.turns) };
+        let (turns, warnings) = repair(&turns);
         self.warnings.extend(warnings);
         turns
     }
@@ -314,7 +318,7 @@ impl<'a> Writer<'a> {
 fn speaks_of_json(request: &Request) -> bool {
     let said = request.turns.iter().flat_map(|turn| &turn.parts).chain(&request.system);
     said.into_iter().any(|part| match part {
-        crate::canonical::Part::Text { text, .. } => text.contains("json") || text.contains("JSON"),
+        Part::Text { text, .. } => text.contains("json") || text.contains("JSON"),
         _ => false,
     })
 }

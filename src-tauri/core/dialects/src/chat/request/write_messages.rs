@@ -1,18 +1,16 @@
 //! System text and turns, written as messages.
 
 use std::borrow::Cow;
-use std::mem::take;
-
-use serde::Serialize;
-use serde_json::value::RawValue;
 
 use domain::Dialect;
+use serde::Serialize;
 
 use super::write::Writer;
+use super::write_content::{Content, ContentPart, TypedPart, join, joined, typed};
 use crate::canonical::ids::{IdRule, tool_id};
 use crate::canonical::reasoning::reads;
 use crate::canonical::tools::{emulated_arguments, is_native};
-use crate::canonical::{CacheMark, Media, Origin, Part, Role, Source, ToolKind, Turn, media};
+use crate::canonical::{Origin, Part, Role, ToolKind, Turn};
 
 #[derive(Serialize)]
 pub(super) struct Message<'a> {
@@ -28,73 +26,6 @@ pub(super) struct Message<'a> {
     refusal: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
-}
-
-/// `None` is `null`.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    None,
-    Text(Cow<'a, str>),
-    Parts(Vec<ContentPart<'a>>),
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ContentPart<'a> {
-    Typed {
-        #[serde(flatten)]
-        part: TypedPart<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<CacheControl<'a>>,
-    },
-    AsWritten(&'a RawValue),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum TypedPart<'a> {
-    Text { text: Cow<'a, str> },
-    ImageUrl { image_url: ImageUrl<'a> },
-    File { file: File<'a> },
-    InputAudio { input_audio: Audio<'a> },
-}
-
-#[derive(Serialize)]
-struct ImageUrl<'a> {
-    url: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct File<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filename: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file_data: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Audio<'a> {
-    data: &'a str,
-    format: &'a str,
-}
-
-#[derive(Serialize)]
-pub(super) struct CacheControl<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl: Option<&'a str>,
-}
-
-impl<'a> CacheControl<'a> {
-    pub(super) fn new(mark: &'a CacheMark) -> Self {
-        CacheControl { kind: "ephemeral", ttl: mark.ttl.as_deref() }
-    }
 }
 
 #[derive(Serialize)]
@@ -151,10 +82,10 @@ enum ReasoningDetail<'a> {
 
 /// The messages as they come together.
 pub(super) struct Messages<'a, 'w, 'r> {
-    writer: &'w mut Writer<'r>,
+    pub(super) writer: &'w mut Writer<'r>,
     written: Vec<Message<'a>>,
-    /// System text that waits for the next words of the user, where the server has no such role.
-    waiting: Vec<Cow<'a, str>>,
+    /// System text that waits for the first words of the user, where the server has no such role.
+    waiting: Option<Cow<'a, str>>,
 }
 
 impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
@@ -162,11 +93,11 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
     pub(super) fn write(turns: &'a [Turn], instruction: Option<String>, writer: &mut Writer<'r>) -> Vec<Message<'a>> {
         let mut system: Vec<_> = writer.request.system.iter().collect();
         system.retain(|part| !matches!(part, Part::Text { text, .. } if text.trim().is_empty()));
-        let mut messages = Messages { writer, written: Vec::with_capacity(turns.len() + 1), waiting: Vec::new() };
-        messages.system(&system, instruction, false);
+        let mut messages = Messages { writer, written: Vec::with_capacity(turns.len() + 1), waiting: None };
+        messages.system(&system, instruction);
         for turn in turns {
             match turn.role {
-                Role::System => messages.system(&turn.parts.iter().collect::<Vec<_>>(), None, true),
+                Role::System => messages.system(&turn.parts.iter().collect::<Vec<_>>(), None),
                 Role::User => messages.user(&turn.parts),
                 Role::Assistant => messages.assistant(&turn.parts),
             }
@@ -175,7 +106,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
         messages.written
     }
 
-    fn system(&mut self, parts: &[&'a Part], instruction: Option<String>, in_the_middle: bool) {
+    fn system(&mut self, parts: &[&'a Part], instruction: Option<String>) {
         let target = self.writer.target;
         let mut content: Vec<_> = parts.iter().filter_map(|part| self.part(part)).collect();
         content.extend(instruction.map(|text| typed(TypedPart::Text { text: Cow::Owned(text) })));
@@ -188,15 +119,13 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
             self.push(role, content);
             return;
         }
-        let text = joined(content);
-        self.waiting.push(if in_the_middle { Cow::Owned(format!("<system>\n{text}\n</system>")) } else { text });
+        self.waiting = Some(joined(content));
     }
 
     /// Results become messages of their own, and their images go behind the last of them: in between they would part it
     /// from its call.
     fn user(&mut self, parts: &'a [Part]) {
-        let mut content: Vec<_> =
-            take(&mut self.waiting).into_iter().map(|text| typed(TypedPart::Text { text })).collect();
+        let mut content: Vec<_> = self.waiting.take().into_iter().map(|text| typed(TypedPart::Text { text })).collect();
         for part in parts {
             match part {
                 Part::ToolResult { call_id, content: said, is_error, .. } => {
@@ -229,10 +158,8 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
             text = Cow::Owned(format!("Error: {text}"));
         }
         let rule = self.id_rule();
-        self.written.push(Message {
-            tool_call_id: Some(tool_id(call_id, rule)),
-            ..message("tool", Content::Text(text))
-        });
+        self.written
+            .push(Message { tool_call_id: Some(tool_id(call_id, rule)), ..message("tool", Content::Text(text)) });
         media
     }
 
@@ -323,114 +250,12 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
         Call {
             id: tool_id(id, self.id_rule()),
             called,
-            extra_content: signature
-                .map(|thought_signature| ExtraContent { google: Google { thought_signature } }),
+            extra_content: signature.map(|thought_signature| ExtraContent { google: Google { thought_signature } }),
         }
     }
 
     fn id_rule(&self) -> IdRule {
         if self.writer.target.tool_ids_9_alnum { IdRule::NineAlnum } else { IdRule::Chat }
-    }
-
-    /// One part of what a user or the system says.
-    fn part(&mut self, part: &'a Part) -> Option<ContentPart<'a>> {
-        let keeps_marks = self.writer.target.chat_cache_marks;
-        let cache_control = |mark: &'a Option<CacheMark>| {
-            mark.as_ref().filter(|_| keeps_marks).map(CacheControl::new)
-        };
-        Some(match part {
-            Part::Text { text, cache } => ContentPart::Typed {
-                part: TypedPart::Text { text: Cow::Borrowed(text) },
-                cache_control: cache_control(cache),
-            },
-            Part::Image { media, cache } => {
-                ContentPart::Typed { part: self.image(media), cache_control: cache_control(cache) }
-            }
-            Part::Document { media, cache } => {
-                ContentPart::Typed { part: self.document(media), cache_control: cache_control(cache) }
-            }
-            Part::Audio { media } => typed(self.audio(media)),
-            Part::Refusal { text } => typed(TypedPart::Text { text: Cow::Borrowed(text) }),
-            Part::Opaque { dialect: Dialect::Chat, json, .. } => ContentPart::AsWritten(json),
-            Part::Opaque { summary, .. } => {
-                self.writer.warn("DROPPED_PART", "content");
-                if summary.is_empty() {
-                    return None;
-                }
-                typed(TypedPart::Text { text: Cow::Borrowed(summary) })
-            }
-            Part::Reasoning { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => return None,
-        })
-    }
-
-    fn image(&mut self, media: &'a Media) -> TypedPart<'a> {
-        let target = self.writer.target;
-        let url = match &media.source {
-            Source::Inline { mime, data } => Some(Cow::Owned(media::data_url(mime, data))),
-            Source::Url(url) => Some(Cow::Borrowed(url.as_str())),
-            Source::File(_) | Source::Text(_) => None,
-        };
-        match url.filter(|_| target.takes_images && !target.string_content_only) {
-            Some(url) => TypedPart::ImageUrl { image_url: ImageUrl { url, detail: media.detail.as_deref() } },
-            None => self.omitted("image"),
-        }
-    }
-
-    fn document(&mut self, media: &'a Media) -> TypedPart<'a> {
-        let name = media.name.as_deref();
-        let is_own = self.writer.request.source == Dialect::Chat;
-        match &media.source {
-            Source::Text(text) => TypedPart::Text { text: Cow::Borrowed(text) },
-            Source::Inline { mime, data } if !self.writer.target.string_content_only => {
-                let filename = name.or((mime == "application/pdf").then_some("document.pdf")).or(Some("document"));
-                let file_data = Some(media::data_url(mime, data));
-                TypedPart::File { file: File { file_id: None, filename, file_data } }
-            }
-            Source::File(id) if is_own => {
-                TypedPart::File { file: File { file_id: Some(id), filename: name, file_data: None } }
-            }
-            Source::Url(url) => {
-                self.writer.warn("DROPPED_PART", "file");
-                TypedPart::Text { text: Cow::Owned(format!("[document at {url}]")) }
-            }
-            Source::Inline { .. } | Source::File(_) => self.omitted("file"),
-        }
-    }
-
-    fn audio(&mut self, media: &'a Media) -> TypedPart<'a> {
-        let target = self.writer.target;
-        let format = match &media.source {
-            Source::Inline { mime, data } => match mime.as_str() {
-                "audio/wav" | "audio/x-wav" | "audio/wave" => Some(("wav", data)),
-                "audio/mpeg" | "audio/mp3" => Some(("mp3", data)),
-                other => other.strip_prefix("audio/").map(|format| (format, data)),
-            },
-            Source::Url(_) | Source::File(_) | Source::Text(_) => None,
-        };
-        match format.filter(|_| target.takes_audio && !target.string_content_only) {
-            Some((format, data)) => TypedPart::InputAudio { input_audio: Audio { data, format } },
-            None => self.omitted("audio"),
-        }
-    }
-
-    /// What stands for a part that the model cannot be shown.
-    fn omitted(&mut self, what: &str) -> TypedPart<'a> {
-        self.writer.warn("DROPPED_PART", what);
-        TypedPart::Text { text: Cow::Owned(format!("[{what} omitted]")) }
-    }
-
-    /// A lone text as text, anything more as a list of parts.
-    fn content(&self, mut parts: Vec<ContentPart<'a>>) -> Content<'a> {
-        if self.writer.target.string_content_only {
-            return Content::Text(joined(parts));
-        }
-        if parts.len() == 1 {
-            return match parts.remove(0) {
-                ContentPart::Typed { part: TypedPart::Text { text }, cache_control: None } => Content::Text(text),
-                part => Content::Parts(vec![part]),
-            };
-        }
-        Content::Parts(parts)
     }
 
     fn push(&mut self, role: &'static str, content: Content<'a>) {
@@ -439,7 +264,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
 
     /// Says what still waits: nobody else will.
     fn flush(&mut self) {
-        if !self.waiting.is_empty() {
+        if self.waiting.is_some() {
             self.user(&[]);
         }
     }
@@ -455,24 +280,4 @@ fn message<'a>(role: &'static str, content: Content<'a>) -> Message<'a> {
         refusal: None,
         tool_calls: Vec::new(),
     }
-}
-
-fn typed(part: TypedPart<'_>) -> ContentPart<'_> {
-    ContentPart::Typed { part, cache_control: None }
-}
-
-fn joined(parts: Vec<ContentPart<'_>>) -> Cow<'_, str> {
-    let texts = parts.into_iter().filter_map(|part| match part {
-        ContentPart::Typed { part: TypedPart::Text { text }, .. } => Some(text),
-        _ => None,
-    });
-    join(texts.collect())
-}
-
-/// The texts, each on a line of its own.
-fn join(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
-    if texts.len() == 1 {
-        return texts.remove(0);
-    }
-    Cow::Owned(texts.join("\n"))
 }

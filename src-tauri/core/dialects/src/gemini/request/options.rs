@@ -130,9 +130,7 @@ pub(super) fn write<'a>(
     if instruction.is_some() {
         warnings.push(Warning { code: "EMULATED_FORMAT", about: "response_format".to_owned() });
     }
-    let is_empty =
-        serde_json::to_value(&generation).is_ok_and(|value| value.as_object().is_some_and(|it| it.is_empty()));
-    Options { generation: Some(generation).filter(|_| !is_empty), instruction }
+    Options { generation: Some(generation).filter(|it| *it != Generation::default()), instruction }
 }
 
 fn sampling<'a>(request: &'a Request, target: &Target, drop: &mut dyn FnMut(&str)) -> Generation<'a> {

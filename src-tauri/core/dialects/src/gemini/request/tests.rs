@@ -27,6 +27,10 @@ fn thought(text: &str, signature: Option<&str>, origin: Origin) -> Part {
     Part::Reasoning { text: text.to_owned(), signature, encrypted: None, item_id: None, origin }
 }
 
+fn encrypted(proof: &str, origin: Origin) -> Part {
+    Part::Reasoning { text: String::new(), signature: None, encrypted: Some(proof.to_owned()), item_id: None, origin }
+}
+
 fn image(source: Source) -> Part {
     Part::Image { media: Media { source, name: None, detail: None }, cache: None }
 }
@@ -141,6 +145,8 @@ fn signatures_go_back_to_google_on_the_call_they_belong_to() {
             vec![with("a", "skip_thought_signature_validator"), plain("b")],
         ),
         (gemini3(), vec![thought("", Some("s"), Origin::Google), call("a", "a", "{}")], vec![with("a", "s")]),
+        (gemini3(), vec![encrypted("s", Origin::Google), call("a", "a", "{}")], vec![with("a", "s")]),
+        (google(), vec![encrypted("s", Origin::OpenAi), call("a", "a", "{}")], vec![plain("a")]),
         (google(), vec![thought("hm", Some("s"), Origin::Anthropic), call("a", "a", "{}")], vec![plain("a")]),
         (
             google(),

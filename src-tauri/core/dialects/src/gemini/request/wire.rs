@@ -130,7 +130,7 @@ pub(super) struct CallingConfig {
 }
 
 /// `generationConfig`, read and written. Its members that are not here are dropped by name.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Generation<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -75,14 +75,13 @@ fn system_texts<'a>(request: &'a Request, instruction: Option<&str>) -> Vec<Cow<
 }
 
 /// The turns of user and model alone. A model that takes no instructions is told them by the user.
-fn prepared(request: &Request, target: &Target, instructions: &[Cow<'_, str>]) -> Vec<Turn> {
-    let mut turns = Vec::with_capacity(request.turns.len() + 1);
-    if !target.system_role && !instructions.is_empty() {
-        turns.push(said(Role::User, instructions.join("\n\n")));
-    }
-    turns.extend(system::fold(&request.turns).into_owned());
-    if turns.first().is_none_or(|turn| turn.role == Role::Assistant) {
-        turns.insert(0, said(Role::User, OPENING.to_owned()));
+fn prepared<'a>(request: &'a Request, target: &Target, instructions: &[Cow<'_, str>]) -> Cow<'a, [Turn]> {
+    let mut turns = system::fold(&request.turns);
+    let is_told = !target.system_role && !instructions.is_empty();
+    if is_told {
+        turns.to_mut().insert(0, said(Role::User, instructions.join("\n\n")));
+    } else if turns.first().is_none_or(|turn| turn.role == Role::Assistant) {
+        turns.to_mut().insert(0, said(Role::User, OPENING.to_owned()));
     }
     turns
 }
@@ -161,20 +160,17 @@ impl<'a> Writer<'a> {
                         ..KnownPart::default()
                     }));
                 }
-                Part::Reasoning { text, signature, encrypted, origin, .. } => {
-                    let proof = signature.as_deref().filter(|_| self.reads(*origin));
-                    let next_is_call =
-                        matches!(turn.parts.get(place + 1), Some(Part::ToolCall { signature: None, .. }));
-                    if next_is_call {
+                Part::Reasoning { text, origin: Origin::Google | Origin::Anyone, .. } => {
+                    let next = turn.parts.get(place + 1);
+                    let proof = self.proof(part);
+                    if matches!(next, Some(Part::ToolCall { signature: None, .. })) {
                         pending = proof;
-                    }
-                    let is_foreign = !matches!(origin, Origin::Google | Origin::Anyone);
-                    if is_foreign || encrypted.is_some() {
-                        self.warn("DROPPED_REASONING", "reasoning");
+                        self.thought(text, None, &mut parts);
                     } else {
-                        self.thought(text, proof.filter(|_| !next_is_call), &mut parts);
+                        self.thought(text, proof, &mut parts);
                     }
                 }
+                Part::Reasoning { .. } => self.warn("DROPPED_REASONING", "reasoning"),
                 Part::ToolResult { call_id, content, is_error, .. } => {
                     let response = self.result(call_id, content, *is_error, &mut brought)?;
                     parts.push(known(KnownPart { function_response: Some(response), ..KnownPart::default() }));
@@ -184,6 +180,16 @@ impl<'a> Writer<'a> {
         }
         parts.append(&mut brought);
         Ok(parts)
+    }
+
+    /// The proof of a piece of reasoning, where the receiver made it. Clients of other dialects may carry it as encrypted.
+    fn proof<'t>(&self, part: &'t Part) -> Option<&'t str> {
+        match part {
+            Part::Reasoning { signature, encrypted, origin, .. } if self.reads(*origin) => {
+                signature.as_deref().or(encrypted.as_deref())
+            }
+            _ => None,
+        }
     }
 
     fn reads(&self, maker: Origin) -> bool {

@@ -101,7 +101,11 @@ fn thinking_goes_to_its_maker_with_its_proof_or_not_at_all() {
         (reasoning(Some("sig"), Origin::Google), claude(), false),
         (reasoning(Some("sig"), Origin::Anthropic), Target::unknown("m"), false),
     ] {
-        let turns = vec![turn(Role::User, vec![text("a")]), turn(Role::Assistant, vec![part, text("b")]), turn(Role::User, vec![text("c")])];
+        let turns = vec![
+            turn(Role::User, vec![text("a")]),
+            turn(Role::Assistant, vec![part, text("b")]),
+            turn(Role::User, vec![text("c")]),
+        ];
         let (body, warnings, _) = written(&asking(turns), &target);
         assert_eq!(body["messages"][1]["content"].is_array(), stays);
         assert_eq!(warnings.is_empty(), stays);
@@ -153,7 +157,11 @@ fn free_text_tools_are_called_with_an_object() {
     if let Part::ToolCall { kind, .. } = &mut made {
         *kind = ToolKind::Custom;
     }
-    let turns = vec![turn(Role::User, vec![text("a")]), turn(Role::Assistant, vec![made]), turn(Role::User, vec![result("c1", vec![])])];
+    let turns = vec![
+        turn(Role::User, vec![text("a")]),
+        turn(Role::Assistant, vec![made]),
+        turn(Role::User, vec![result("c1", vec![])]),
+    ];
     let (body, _, ids) = written(&Request { tools: vec![patch], ..asking(turns) }, &claude());
     assert_eq!(body["messages"][1]["content"][0]["input"], json!({"input": "*** Begin"}));
     assert_eq!(body["tools"][0]["input_schema"]["required"], json!(["input"]));
@@ -199,7 +207,8 @@ fn structured_answers_are_native_forced_or_asked_for() {
     ] {
         let mut request = Request { tools, ..asking(vec![turn(Role::User, vec![text("a")])]) };
         let name = "my answer".to_owned();
-        request.output_format = OutputFormat::JsonSchema { name, description: None, schema: schema.clone(), strict: None };
+        request.output_format =
+            OutputFormat::JsonSchema { name, description: None, schema: schema.clone(), strict: None };
         request.reasoning.mode = effort.map(ReasoningMode::Effort).unwrap_or_default();
         let (body, warnings, ids) = written(&request, &target);
         let how = match (&body["output_config"]["format"], &ids.format_tool, body["system"].as_str()) {
@@ -218,7 +227,12 @@ fn at_most_four_cache_marks_are_sent_and_some_are_set_where_wanted() {
     let marked = || Part::Text { text: "a".to_owned(), cache: Some(CacheMark { ttl: None }) };
     let many = asking(vec![turn(Role::User, (0..6).map(|_| marked()).collect())]);
     let (body, warnings, _) = written(&many, &claude());
-    let marks: Vec<_> = body["messages"][0]["content"].as_array().unwrap().iter().map(|block| block.get("cache_control").is_some()).collect();
+    let marks: Vec<_> = body["messages"][0]["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block.get("cache_control").is_some())
+        .collect();
     assert_eq!(marks, [false, false, true, true, true, true]);
     assert_eq!(warnings, [("DROPPED_PART", "cache_control".to_owned())]);
 

@@ -125,7 +125,9 @@ fn collect(value: &Value, said: &mut Vec<String>) {
         Value::Object(members) => {
             for (key, member) in members {
                 match member {
-                    Value::String(text) if READABLE.contains(&key.as_str()) && !text.is_empty() => said.push(text.clone()),
+                    Value::String(text) if READABLE.contains(&key.as_str()) && !text.is_empty() => {
+                        said.push(text.clone())
+                    }
                     Value::Array(_) | Value::Object(_) => collect(member, said),
                     Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
                 }

@@ -121,7 +121,8 @@ fn tool_choice(choice: &wire::ToolChoice<'_>) -> Option<ToolChoice> {
 
 fn read_tool(raw: &RawValue, place: usize) -> Result<Tool, Refusal> {
     let at = format!("tools.{place}");
-    let tool: wire::Tool<'_> = serde_json::from_str(raw.get()).map_err(|error| Refusal::new(&*at, error.to_string()))?;
+    let tool: wire::Tool<'_> =
+        serde_json::from_str(raw.get()).map_err(|error| Refusal::new(&*at, error.to_string()))?;
     let kind = match str_of(&tool.kind) {
         "" | "custom" | "function" => ToolKind::Function,
         word => ToolKind::Server(server_tool(word).to_owned()),

@@ -143,9 +143,9 @@ impl<'a> Writer<'a> {
     fn image(&mut self, media: &'a Media, cache: Option<&'a CacheMark>) -> Known<'a> {
         let source = match &media.source {
             _ if !self.target.takes_images => None,
-            Source::Inline { mime, data } => IMAGES
-                .contains(&mime.as_str())
-                .then_some(MediaSource::Base64 { media_type: mime, data }),
+            Source::Inline { mime, data } => {
+                IMAGES.contains(&mime.as_str()).then_some(MediaSource::Base64 { media_type: mime, data })
+            }
             Source::Url(url) => Some(MediaSource::Url { url }),
             Source::File(file_id) if self.source == Dialect::Messages => Some(MediaSource::File { file_id }),
             Source::File(_) | Source::Text(_) => None,

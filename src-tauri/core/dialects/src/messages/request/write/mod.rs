@@ -295,7 +295,9 @@ fn tool_choice<'a>(
         Some(ToolChoice::Auto | ToolChoice::Subset { required: false, .. }) => ("auto", None),
         Some(ToolChoice::Any | ToolChoice::Subset { required: true, .. }) => ("any", None),
         Some(ToolChoice::One(name)) => ("tool", Some(names.sent(name))),
-        Some(ToolChoice::None) => return Some(wire::ToolChoice { kind: "none", name: None, disable_parallel_tool_use: None }),
+        Some(ToolChoice::None) => {
+            return Some(wire::ToolChoice { kind: "none", name: None, disable_parallel_tool_use: None });
+        }
         // Only inside a choice can it be said that one call at a time is wanted.
         None if disable == Some(true) => ("auto", None),
         None => return None,

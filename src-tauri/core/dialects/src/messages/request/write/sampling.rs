@@ -14,12 +14,7 @@ pub(super) struct Drawing<'a> {
     pub(super) service_tier: Option<&'a str>,
 }
 
-pub(super) fn fit<'a>(
-    request: &'a Request,
-    target: &Target,
-    thinks: bool,
-    warnings: &mut Vec<Warning>,
-) -> Drawing<'a> {
+pub(super) fn fit<'a>(request: &'a Request, target: &Target, thinks: bool, warnings: &mut Vec<Warning>) -> Drawing<'a> {
     let sampling = &request.sampling;
     let is_own = request.source == Dialect::Messages;
     let mut warn = |about: &str| warnings.push(Warning { code: "DROPPED_PARAMETER", about: about.to_owned() });
@@ -93,7 +88,11 @@ mod tests {
     use super::*;
     use crate::canonical::Sampling;
 
-    fn fitted(sampling: Sampling, adaptive: bool, thinks: bool) -> (Option<f64>, Option<f64>, Option<u64>, usize, usize) {
+    fn fitted(
+        sampling: Sampling,
+        adaptive: bool,
+        thinks: bool,
+    ) -> (Option<f64>, Option<f64>, Option<u64>, usize, usize) {
         let request = Request { sampling, ..Request::new("m", Dialect::Chat) };
         let target = Target { adaptive_thinking: adaptive, ..Target::unknown("m") };
         let mut warnings = Vec::new();
