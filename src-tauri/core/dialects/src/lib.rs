@@ -18,6 +18,7 @@ mod messages;
 mod parts;
 mod responses;
 
+pub mod canonical;
 pub mod error;
 pub mod event;
 pub mod framing;
@@ -27,6 +28,7 @@ pub mod keep_alive;
 pub mod models;
 pub mod response;
 pub mod splice;
+pub mod translate;
 
 pub use error::{ErrorBody, StreamProgress, UpstreamError};
 pub use event::{DeltaKind, Event, FinishReason, PartKind, StreamReader, reader};

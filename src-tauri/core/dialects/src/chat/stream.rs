@@ -8,7 +8,7 @@
 use crate::error::{StreamProgress, read_in_stream};
 use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
 use crate::framing::Frame;
-use crate::lenient::{Text, position, some_string, str_of};
+use crate::lenient::{Text, Whole, position, some_string, str_of};
 use crate::parts::{Course, Parts, delta};
 
 use super::arguments::Arguments;
@@ -42,6 +42,8 @@ struct Call {
     arguments: Arguments,
     /// Arguments that came before the name.
     waiting: String,
+    /// Google's proof of it.
+    signature: String,
     state: CallState,
 }
 
@@ -92,6 +94,18 @@ impl StreamReader for Reader {
 }
 
 impl Reader {
+    /// Reads a whole answer: it needs no word for its end, and each of its calls is one by itself.
+    pub(super) fn whole(&mut self, mut answer: Chunk<'_>, out: &mut Vec<Event>) {
+        for choice in answer.choices.iter_mut().flatten() {
+            let calls = choice.message.iter_mut().flat_map(|message| message.tool_calls.iter_mut().flatten());
+            for (number, call) in calls.enumerate() {
+                call.index = Some(Whole(u64::try_from(number).ok()));
+            }
+        }
+        self.chunk(&answer, out);
+        self.finish(FinishReason::End, out);
+    }
+
     fn chunk(&mut self, chunk: &Chunk<'_>, out: &mut Vec<Event>) {
         let choices = chunk.choices.as_deref().unwrap_or_default();
         if !self.course.has_started() {
@@ -190,6 +204,9 @@ impl Reader {
         if self.calls[at].id.is_none() {
             self.calls[at].id = some_string(&call.id);
         }
+        if let Some(signature) = call.thought_signature() {
+            self.calls[at].signature = signature;
+        }
         if let Some(function) = function {
             self.function(at, function, out);
         }
@@ -268,6 +285,9 @@ impl Reader {
                 has_calls = true;
                 if let Some(text) = call.arguments.finish() {
                     delta(index, DeltaKind::Arguments, &text, out);
+                }
+                if !call.signature.is_empty() {
+                    delta(index, DeltaKind::Signature, &call.signature, out);
                 }
                 call.state = CallState::Ended;
             }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::event::FinishReason;
-use crate::lenient::{Amount, Text, Whole, count};
+use crate::lenient::{Amount, Text, Whole, count, some_string};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk<'a> {
@@ -83,6 +83,31 @@ pub(super) struct ToolCall<'a> {
     pub(super) function: Option<Function<'a>>,
     #[serde(borrow)]
     pub(super) custom: Option<Custom<'a>>,
+    #[serde(borrow)]
+    extra_content: Option<&'a RawValue>,
+}
+
+impl ToolCall<'_> {
+    /// Google's proof of the call, which its own Chat endpoint sends.
+    pub(super) fn thought_signature(&self) -> Option<String> {
+        thought_signature(self.extra_content?)
+    }
+}
+
+/// `google.thought_signature` of `extra_content`.
+pub(super) fn thought_signature(extra_content: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct ExtraContent<'a> {
+        #[serde(borrow)]
+        google: Option<Google<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Google<'a> {
+        #[serde(borrow)]
+        thought_signature: Option<Text<'a>>,
+    }
+    let extra: ExtraContent<'_> = serde_json::from_str(extra_content.get()).ok()?;
+    some_string(&extra.google?.thought_signature)
 }
 
 #[derive(Debug, Deserialize)]

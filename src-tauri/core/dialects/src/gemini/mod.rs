@@ -1,6 +1,9 @@
 //! Gemini generateContent.
 
+pub(crate) mod answer;
 pub(crate) mod error;
+pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod stream;
+pub(crate) mod stream_writer;
 mod wire;

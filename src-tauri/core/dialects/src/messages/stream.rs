@@ -60,6 +60,17 @@ impl StreamReader for Reader {
 }
 
 impl Reader {
+    /// Reads a whole answer as the stream that would have brought it.
+    pub(super) fn whole(mut self, message: &Message<'_>, out: &mut Vec<Event>) {
+        self.message_start(Some(message), out);
+        for (key, block) in (0..).zip(message.content.iter().flatten()) {
+            self.block_start(key, block, out);
+            self.block_stop(key, out);
+        }
+        let reason = str_of(&message.stop_reason);
+        self.finish(stop_reason(reason), out);
+    }
+
     /// Reads an event; false when its kind is unknown.
     fn event(&mut self, kind: &str, event: &wire::Event<'_>, frame: &Frame, out: &mut Vec<Event>) -> bool {
         if event.error.is_some() {

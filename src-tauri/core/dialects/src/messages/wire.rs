@@ -114,6 +114,19 @@ impl TokenCounts {
     }
 }
 
+/// The word for a reason.
+pub(super) const fn stop_word(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::End => "end_turn",
+        FinishReason::StopSequence => "stop_sequence",
+        FinishReason::ToolCalls => "tool_use",
+        FinishReason::Length => "max_tokens",
+        FinishReason::ContextFull => "model_context_window_exceeded",
+        FinishReason::Filter => "refusal",
+        FinishReason::Paused => "pause_turn",
+    }
+}
+
 /// What `stop_reason` says. Unknown values mean a plain end.
 pub(super) fn stop_reason(value: &str) -> FinishReason {
     match value {

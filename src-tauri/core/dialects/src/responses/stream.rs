@@ -26,6 +26,13 @@ pub(crate) struct Reader {
     next_sequence_number: u64,
 }
 
+/// The events of a whole answer.
+pub(super) fn read_whole(response: &Response<'_>) -> Vec<Event> {
+    let mut events = Vec::new();
+    Reader::default().complete(Some(response), &mut events);
+    events
+}
+
 /// A part: the item's position in the output, and for messages the position of the content in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {

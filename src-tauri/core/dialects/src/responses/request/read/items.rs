@@ -1,0 +1,170 @@
+//! The items of `input`, gathered into turns.
+
+use serde_json::value::RawValue;
+
+use serde::Deserialize;
+
+use crate::canonical::reasoning::unseal;
+use crate::canonical::{Origin, Part, Request, Role, ToolKind, Turn};
+use crate::lenient::{Text, some_string, str_of};
+use crate::translate::Refusal;
+
+use super::{content, tools, wire};
+
+/// Reads `input`: a text, one item, or a list of both.
+pub(super) fn read(input: &RawValue, request: &mut Request) -> Result<(), Refusal> {
+    let refused = |error: serde_json::Error| Refusal::new("input", format!("is not a list of items: {error}"));
+    match input.get().as_bytes().first() {
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(input.get()).map_err(refused)?;
+            items.into_iter().zip(0_usize..).try_for_each(|(item, at)| one(item, at, request))
+        }
+        Some(b'{' | b'"') => one(input, 0, request),
+        Some(b'n') => Ok(()),
+        _ => Err(Refusal::new("input", "is neither a text nor a list of items")),
+    }
+}
+
+fn one(raw: &RawValue, at: usize, request: &mut Request) -> Result<(), Refusal> {
+    let refused = |error: serde_json::Error| Refusal::new(format!("input[{at}]"), format!("cannot be read: {error}"));
+    if raw.get().starts_with('"') {
+        let text: Text<'_> = serde_json::from_str(raw.get()).map_err(refused)?;
+        request.turns.push(Turn { role: Role::User, parts: vec![content::text(text.as_str())] });
+        return Ok(());
+    }
+    let item: wire::Item<'_> = serde_json::from_str(raw.get()).map_err(refused)?;
+    match str_of(&item.kind) {
+        "message" | "" => message(&item, request),
+        "function_call" => {
+            let arguments = item.arguments.map(arguments).unwrap_or_default();
+            call(&item, ToolKind::Function, arguments, request);
+        }
+        "custom_tool_call" => call(&item, ToolKind::Custom, str_of(&item.input).to_owned(), request),
+        "local_shell_call" => {
+            let action = item.action.map_or("{}", RawValue::get).to_owned();
+            call(&item, ToolKind::LocalShell, action, request);
+        }
+        "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => result(&item, request),
+        "reasoning" => reasoning(&item, request),
+        "additional_tools" => tools::read(item.tools.as_deref().unwrap_or_default(), &mut request.tools),
+        "item_reference" => return Err(Refusal::of_stored(format!("input[{at}]"), str_of(&item.id))),
+        kind if kind.starts_with("input_") => loose_part(raw, request),
+        kind => opaque(kind, raw, request),
+    }
+    Ok(())
+}
+
+fn message(item: &wire::Item<'_>, request: &mut Request) {
+    let parts = content::read(&item.content);
+    match str_of(&item.role) {
+        "system" | "developer" if request.turns.is_empty() => request.system.extend(parts),
+        "system" | "developer" => request.turns.push(Turn { role: Role::System, parts }),
+        "assistant" | "model" => {
+            let says = |part: &Part| matches!(part, Part::Text { .. } | Part::Refusal { .. });
+            let last = request.turns.last_mut().filter(|turn| turn.role == Role::Assistant);
+            match last.filter(|turn| !turn.parts.last().is_some_and(says)) {
+                Some(turn) => turn.parts.extend(parts),
+                None => request.turns.push(Turn { role: Role::Assistant, parts }),
+            }
+        }
+        _ => request.turns.push(Turn { role: Role::User, parts }),
+    }
+}
+
+/// A part of content that stands where an item belongs.
+fn loose_part(raw: &RawValue, request: &mut Request) {
+    let content: wire::Content<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    request.turns.push(Turn { role: Role::User, parts: content::read(&content) });
+}
+
+fn call(item: &wire::Item<'_>, kind: ToolKind, arguments: String, request: &mut Request) {
+    let name = match str_of(&item.name) {
+        "" if kind == ToolKind::LocalShell => "local_shell",
+        name => name,
+    };
+    let part = Part::ToolCall {
+        id: some_string(&item.call_id).or_else(|| some_string(&item.id)).unwrap_or_default(),
+        name: tools::name_of(&request.tools, str_of(&item.namespace), name).into_owned(),
+        arguments,
+        kind,
+        signature: None,
+        cache: None,
+    };
+    assistant(part, request);
+}
+
+/// Arguments are text; an object that stands in its place is taken as written.
+fn arguments(raw: &RawValue) -> String {
+    match raw.get().as_bytes().first() {
+        Some(b'"') => serde_json::from_str(raw.get()).unwrap_or_default(),
+        Some(b'n') => String::new(),
+        _ => raw.get().to_owned(),
+    }
+}
+
+fn result(item: &wire::Item<'_>, request: &mut Request) {
+    let part = Part::ToolResult {
+        call_id: some_string(&item.call_id).or_else(|| some_string(&item.id)).unwrap_or_default(),
+        content: content::read(&item.output),
+        is_error: false,
+        cache: None,
+    };
+    let is_result = |part: &Part| matches!(part, Part::ToolResult { .. });
+    match request.turns.last_mut().filter(|turn| turn.role == Role::User && turn.parts.iter().all(is_result)) {
+        Some(turn) => turn.parts.push(part),
+        None => request.turns.push(Turn { role: Role::User, parts: vec![part] }),
+    }
+}
+
+/// Encrypted reasoning is this vendor's, or another's that a translated answer carried here under a seal.
+fn reasoning(item: &wire::Item<'_>, request: &mut Request) {
+    let summary = content::joined(&item.summary);
+    let text = if summary.is_empty() { content::joined(&item.content) } else { summary };
+    let item_id = some_string(&item.id);
+    let proof = str_of(&item.encrypted_content);
+    let (origin, proof) = match unseal(proof, domain::Dialect::Responses) {
+        (Origin::OpenAi, "") if item_id.is_none() => (Origin::Anyone, ""),
+        known => known,
+    };
+    let proof = Some(proof).filter(|proof| !proof.is_empty()).map(str::to_owned);
+    // Anthropic signs text it shows and encrypts the rest.
+    let is_signature = matches!(origin, Origin::Anthropic | Origin::Google) && !text.is_empty();
+    let (signature, encrypted) = if is_signature { (proof, None) } else { (None, proof) };
+    assistant(Part::Reasoning { text, signature, encrypted, item_id, origin }, request);
+}
+
+/// Items of unknown kinds belong to the model, except what answers one of its calls.
+fn opaque(kind: &str, raw: &RawValue, request: &mut Request) {
+    let part = content::opaque(raw, summary(kind, raw));
+    if kind.ends_with("_output") {
+        request.turns.push(Turn { role: Role::User, parts: vec![part] });
+    } else {
+        assistant(part, request);
+    }
+}
+
+/// What can be said in text of a tool that the vendor ran.
+fn summary(kind: &str, raw: &RawValue) -> String {
+    #[derive(Default, Deserialize)]
+    struct Ran {
+        action: Option<Search>,
+        code: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Search {
+        query: Option<String>,
+    }
+    let ran: Ran = serde_json::from_str(raw.get()).unwrap_or_default();
+    match (kind, ran.action.and_then(|action| action.query), ran.code) {
+        ("web_search_call", Some(query), _) => format!("[searched the web for: {query}]"),
+        ("code_interpreter_call", _, Some(code)) => format!("[ran code]\n{code}"),
+        _ => String::new(),
+    }
+}
+
+fn assistant(part: Part, request: &mut Request) {
+    match request.turns.last_mut().filter(|turn| turn.role == Role::Assistant) {
+        Some(turn) => turn.parts.push(part),
+        None => request.turns.push(Turn { role: Role::Assistant, parts: vec![part] }),
+    }
+}

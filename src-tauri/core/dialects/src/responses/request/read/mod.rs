@@ -1,0 +1,122 @@
+//! Requests, read.
+
+use std::collections::BTreeMap;
+
+use domain::Dialect;
+use serde_json::value::RawValue;
+
+use crate::canonical::{Effort, OutputFormat, Reasoning, ReasoningMode, Request, Sampling};
+use crate::lenient::{Text, count, some_string, str_of};
+use crate::translate::Refusal;
+
+mod content;
+mod items;
+mod tools;
+mod wire;
+
+pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
+    let refused = |error: serde_json::Error| Refusal::new("body", format!("is not a request: {error}"));
+    let wire: wire::Body<'_> = serde_json::from_slice(body).map_err(refused)?;
+    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(body).map_err(refused)?;
+    refuse_stored(&members)?;
+    let mut request = Request::new(str_of(&wire.model), Dialect::Responses);
+    request.stream = flag(&wire.stream).unwrap_or(false);
+    request.system.extend(some_string(&wire.instructions).map(|text| content::text(&text)));
+    tools::read(wire.tools.as_deref().unwrap_or_default(), &mut request.tools);
+    if let Some(input) = wire.input {
+        items::read(input, &mut request)?;
+    }
+    request.tool_choice = wire.tool_choice.as_ref().and_then(|choice| tools::choice(choice, &request.tools));
+    request.parallel_tool_calls = flag(&wire.parallel_tool_calls);
+    request.sampling = sampling(&wire);
+    request.max_output = count(wire.max_output_tokens);
+    request.dropped = unknown(&members);
+    if let Some(reasoning) = &wire.reasoning {
+        request.reasoning = read_reasoning(reasoning, &mut request.dropped);
+    }
+    if let Some(text) = &wire.text {
+        request.output_format = text.format.as_ref().map(format).unwrap_or_default();
+        request.verbosity = some_string(&text.verbosity);
+    }
+    request.user = some_string(&wire.user).or_else(|| some_string(&wire.safety_identifier));
+    request.cache_key = some_string(&wire.prompt_cache_key);
+    request.service_tier = some_string(&wire.service_tier);
+    request.metadata = wire.metadata;
+    request.previous_response_id = some_string(&wire.previous_response_id);
+    request.store = flag(&wire.store);
+    request.include = wire.include.into_iter().flatten().map(Text::into_string).collect();
+    Ok(request)
+}
+
+/// What only the vendor has stored cannot be translated, and without it the request would mean something else.
+fn refuse_stored(members: &BTreeMap<String, &RawValue>) -> Result<(), Refusal> {
+    for (name, remedy) in [
+        ("conversation", "is kept at the vendor: send its items as `input`"),
+        ("prompt", "is kept at the vendor: send its text as `instructions` and `input`"),
+    ] {
+        if members.get(name).is_some_and(|value| says_something(value)) {
+            return Err(Refusal::new(name, remedy));
+        }
+    }
+    Ok(())
+}
+
+fn unknown(members: &BTreeMap<String, &RawValue>) -> Vec<String> {
+    let unknown =
+        members.iter().filter(|(name, value)| !wire::UNDERSTOOD.contains(&name.as_str()) && says_something(value));
+    unknown.map(|(name, _)| name.clone()).collect()
+}
+
+fn says_something(value: &RawValue) -> bool {
+    !matches!(value.get(), "null" | "false" | "{}" | "[]")
+}
+
+fn sampling(wire: &wire::Body<'_>) -> Sampling {
+    Sampling {
+        temperature: wire.temperature.and_then(|amount| amount.0),
+        top_p: wire.top_p.and_then(|amount| amount.0),
+        top_logprobs: count(wire.top_logprobs).and_then(|count| u32::try_from(count).ok()),
+        ..Sampling::default()
+    }
+}
+
+fn read_reasoning(wire: &wire::Reasoning<'_>, dropped: &mut Vec<String>) -> Reasoning {
+    let mode = match str_of(&wire.effort) {
+        "" => ReasoningMode::Default,
+        "none" => ReasoningMode::Off,
+        word => match Effort::parse(word) {
+            Some(effort) => ReasoningMode::Effort(effort),
+            None => {
+                dropped.push("reasoning.effort".to_owned());
+                ReasoningMode::Default
+            }
+        },
+    };
+    let summary = some_string(&wire.summary);
+    let visible = summary.as_deref().map(|summary| summary != "none");
+    Reasoning { mode, visible, summary }
+}
+
+fn format(format: &wire::Format<'_>) -> OutputFormat {
+    match str_of(&format.kind) {
+        "json_object" => OutputFormat::JsonObject,
+        "json_schema" => {
+            let inner = format.json_schema.as_deref().unwrap_or(format);
+            OutputFormat::JsonSchema {
+                name: some_string(&inner.name).unwrap_or_else(|| "answer".to_owned()),
+                description: some_string(&inner.description),
+                schema: inner.schema.clone().unwrap_or_else(|| serde_json::json!({ "type": "object" })),
+                strict: inner.strict,
+            }
+        }
+        _ => OutputFormat::Text,
+    }
+}
+
+fn flag(text: &Option<Text<'_>>) -> Option<bool> {
+    match str_of(text) {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
