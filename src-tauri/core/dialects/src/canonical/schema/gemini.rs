@@ -28,6 +28,15 @@ const KEPT: [(&str, &str); 11] = [
     ("object", "maxProperties"),
 ];
 
+/// Further keywords, by the type they say something of.
+const OF_TYPE: [(&str, &str); 5] = [
+    ("string", "enum"),
+    ("array", "items"),
+    ("object", "properties"),
+    ("object", "required"),
+    ("object", "propertyOrdering"),
+];
+
 /// A JSON schema in the words Gemini knows.
 pub fn to_gemini(schema: &Value) -> Value {
     let mut cleaner = Cleaner { root: schema, left: MAX_SCHEMAS };
@@ -111,7 +120,7 @@ impl<'r> Cleaner<'r> {
         if !kind.is_empty() {
             clean.insert("type".to_owned(), json!(kind));
         }
-        let family = if kind == "integer" { "number" } else { kind };
+        let family = family(kind);
         for (about, name) in KEPT {
             let value = members.get(name).filter(|value| !value.is_null());
             if let Some(value) = value.filter(|_| about.is_empty() || about == family) {
@@ -210,6 +219,11 @@ impl<'r> Cleaner<'r> {
     }
 }
 
+/// Integers are numbers to the keywords.
+fn family(kind: &str) -> &str {
+    if kind == "integer" { "number" } else { kind }
+}
+
 /// What stands for a schema that is not followed further.
 fn some_object(members: &Map<String, Value>) -> Map<String, Value> {
     let mut object = Map::new();
@@ -224,6 +238,12 @@ fn some_object(members: &Map<String, Value>) -> Map<String, Value> {
 fn finished(mut schema: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Array(branches)) = schema.remove("anyOf") {
         return alone(branches, &schema);
+    }
+    if let Some(kind) = schema.get("type").and_then(Value::as_str).map(|kind| family(kind).to_owned()) {
+        // Merged schemas may contradict each other; what says nothing of the type that won is refused.
+        schema.retain(|name, _| {
+            OF_TYPE.iter().chain(&KEPT).all(|(about, known)| known != name || about.is_empty() || *about == kind)
+        });
     }
     for name in ["required", "propertyOrdering"] {
         let Some(Value::Array(mut listed)) = schema.remove(name) else { continue };

@@ -1,4 +1,5 @@
-use serde_json::{Value, json};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
 
 use super::{from_gemini, is_strict, object_schema, to_gemini};
 
@@ -210,9 +211,9 @@ fn what_is_clean_stays_as_it_is() {
 
 #[test]
 fn a_schema_that_grows_without_end_is_cut_off() {
-    let properties: serde_json::Map<String, Value> =
+    let properties: Map<String, Value> =
         (0..40).map(|n| (format!("p{n}"), json!({"$ref": format!("#/$defs/D{n}")}))).collect();
-    let definitions: serde_json::Map<String, Value> =
+    let definitions: Map<String, Value> =
         (0..40).map(|n| (format!("D{n}"), json!({"type": "object", "properties": properties}))).collect();
     let schema = json!({"type": "object", "properties": properties, "$defs": definitions});
     assert!(to_gemini(&schema).to_string().len() < 4 * 1024 * 1024);
@@ -237,4 +238,89 @@ fn geminis_own_words_are_read_as_json_schema() {
         },
     });
     assert_eq!(from_gemini(&schema), expected);
+}
+
+/// Schemas of every keyword, sensible or not.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(true)),
+        Just(json!({})),
+        Just(json!({"type": "string", "enum": ["a", "", 1, null], "format": "uri"})),
+        Just(json!({"type": ["integer", "null"], "const": 3, "exclusiveMinimum": 0, "description": "n"})),
+        Just(json!({"type": "array"})),
+        Just(json!({"$ref": "#"})),
+        Just(json!({"$ref": "#/properties/a", "description": "r"})),
+        Just(json!({"type": "null"})),
+        Just(json!({"required": ["a"], "propertyOrdering": ["b"]})),
+        Just(json!({"type": ["string", "object", "array"], "minLength": 1, "nullable": true})),
+    ];
+    leaf.prop_recursive(4, 48, 4, |inner| {
+        let list = prop::collection::vec(inner.clone(), 0..4);
+        let named = prop::collection::btree_map("a|b|type|anyOf", inner.clone(), 0..4);
+        let base =
+            prop_oneof![Just(json!({"description": "d"})), Just(json!({"type": "object", "required": ["a", "z"]}))];
+        (
+            base,
+            prop::option::of(named),
+            prop::option::of(inner),
+            prop::collection::btree_map("anyOf|oneOf|allOf|prefixItems", list, 0..3),
+        )
+            .prop_map(|(mut schema, properties, items, lists)| {
+                if let Some(members) = schema.as_object_mut() {
+                    members.extend(properties.map(|it| ("properties".to_owned(), json!(it))));
+                    members.extend(items.map(|it| ("items".to_owned(), it)));
+                    members.extend(lists.into_iter().map(|(name, list)| (name, Value::Array(list))));
+                }
+                schema
+            })
+    })
+}
+
+/// Whether Gemini knows every word of a schema.
+fn is_known(schema: &Value) -> bool {
+    const KNOWN: [&str; 18] = [
+        "type",
+        "description",
+        "nullable",
+        "format",
+        "enum",
+        "items",
+        "properties",
+        "required",
+        "propertyOrdering",
+        "anyOf",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+        "minProperties",
+    ];
+    let Some(members) = schema.as_object() else { return false };
+    let below = |name: &str| members.get(name).and_then(Value::as_array).into_iter().flatten();
+    let properties = members.get("properties").and_then(Value::as_object);
+    members.keys().all(|name| KNOWN.contains(&name.as_str()))
+        && members.get("type").is_none_or(Value::is_string)
+        && (!members.contains_key("anyOf") || members.len() == 1)
+        && below("anyOf").all(is_known)
+        && below("required").all(|name| properties.is_some_and(|it| it.contains_key(name.as_str().unwrap_or_default())))
+        && properties.is_none_or(|it| it.values().all(is_known))
+        && (members.get("type") != Some(&json!("array")) || members.contains_key("items"))
+        && members.get("items").is_none_or(|items| is_known(items) && items != &json!({}))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn any_schema_comes_out_in_words_gemini_knows_and_stays_so(schema in any_schema()) {
+        let clean = to_gemini(&schema);
+        prop_assert!(is_known(&clean), "{clean}");
+        prop_assert_eq!(to_gemini(&clean), clean);
+        let object = object_schema(Some(&schema)).into_owned();
+        prop_assert!(object["type"] == "object" && object["properties"].is_object(), "{object}");
+        prop_assert_eq!(&*object_schema(Some(&object)), &object);
+    }
 }

@@ -119,7 +119,8 @@ fn declaration<'a>(tool: &'a Tool, names: &'a ToolNames, own: Option<&'a RawValu
     // An object without properties is refused by some backends; no parameters mean the same.
     let parameters =
         Some(parameters).filter(|parameters| *parameters != json!({"type": "object"}) && has_members(parameters));
-    Declaration::Function { name, description: tool.description.as_deref(), parameters }
+    let description = tool.description.as_deref().filter(|text| !text.is_empty());
+    Declaration::Function { name, description, parameters }
 }
 
 fn has_members(parameters: &Value) -> bool {
