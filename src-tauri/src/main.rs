@@ -7,6 +7,13 @@ mod desktop;
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
+
+/// Chunks of bodies are taken on one thread and given back on another, many thousand times a second, in sizes for which
+/// the system's allocator goes to the kernel.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
 fn main() -> ExitCode {
     #[cfg(feature = "desktop")]
     if opens_the_window() {

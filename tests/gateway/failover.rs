@@ -167,13 +167,14 @@ async fn a_stream_that_opens_and_falls_silent_is_given_up_at_the_limit() {
     world.script(&first).then(Step::sse([": opened\n\n"]).broken(usize::MAX, Break::Stall));
     world.set(json!({"gateway": {"keepAliveAfterMs": {"chat": 0}}})).await;
     let (agent, ask) = (world.agent(), Ask::new(Dialect::Chat, true));
-    let mut asking = tokio::spawn(async move { agent.post(&ask.path, ask.body).await });
+    let asking = tokio::spawn(async move { agent.post(&ask.path, ask.body).await });
     world.wait_for_calls(&first, 1).await;
     // When the head arrives is not seen from here: the silence is counted from then on.
-    let reply = tokio::select! {
-        reply = &mut asking => reply.expect("a reply"),
+    tokio::select! {
+        _ = world.wait_for_endings(&first, 1) => {}
         () = async { loop { world.advance(Millis::seconds(10)); tokio::task::yield_now().await; } } => unreachable!("endless"),
-    };
+    }
+    let reply = asking.await.expect("a reply");
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert!(reply.text().contains("Hello"), "{}", reply.text());
     world.check_invariants().await;

@@ -24,9 +24,7 @@ pub(crate) const DIALECTS: [Dialect; 4] = [Dialect::Chat, Dialect::Responses, Di
 
 /// A fresh gateway that answers at once where it could wait for a cooldown.
 pub(crate) async fn start() -> World {
-    let world = World::start().await;
-    world.resilience(json!({ "waitForCooldown": { "enabled": false } })).await;
-    world
+    World::start().await
 }
 
 /// What clients of a provider speak.

@@ -27,7 +27,7 @@ async fn rest(world: &World, connection: &Connection) {
 #[tokio::test]
 async fn a_request_waits_for_a_short_rest_and_not_for_a_long_one() {
     // CC-21, CC-22
-    let world = World::start().await;
+    let world = World::start_patient().await;
     let c1 = world.connect(AK, "c1").await;
     for (step, waits) in [(Step::error(500, "oops"), true), (limited(90), true), (limited(91), false)] {
         world.script(&c1).then(step).then(Step::ok("fine"));
@@ -45,7 +45,7 @@ async fn a_request_waits_for_a_short_rest_and_not_for_a_long_one() {
 #[tokio::test]
 async fn a_request_waits_five_times_at_most() {
     // CC-22
-    let world = World::start().await;
+    let world = World::start_patient().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(limited(10));
     let asking = begin(&world, &c1, &ask(AK, "m1")).await;
@@ -61,7 +61,7 @@ async fn a_request_waits_five_times_at_most() {
 #[tokio::test]
 async fn a_client_that_leaves_ends_its_wait() {
     // CC-22
-    let world = World::start().await;
+    let world = World::start_patient().await;
     let c1 = world.connect(AK, "c1").await;
     world.script(&c1).then(limited(10));
     let asking = begin(&world, &c1, &ask(AK, "m1")).await;

@@ -30,6 +30,8 @@ pub struct World {
     folder: TempDir,
     http: reqwest::Client,
     running: Option<Running>,
+    /// Where this world's part of the log begins: no secret of it was known before.
+    pub(crate) log_begins: usize,
     environment: BTreeMap<String, String>,
     pub(crate) seen: Seen,
     /// Connections found in a terminal state when last looked at.
@@ -73,7 +75,7 @@ impl World {
 
     /// A first start: nobody has made a key yet. Nothing waits for a cooldown: time stands still here, unless it is moved.
     pub async fn start_without_key(environment: &[(&str, &str)]) -> World {
-        log::keep();
+        let log_begins = log::keep();
         let mut world = World {
             upstream: FakeUpstream::start().expect("a fake upstream"),
             clock: Arc::new(ManualClock::new(Timestamp::from_millis(1_790_000_000_000))),
@@ -81,6 +83,7 @@ impl World {
             folder: tempfile::tempdir().expect("a folder"),
             http: agent::http(),
             running: None,
+            log_begins,
             environment: environment
                 .iter()
                 .chain(&[("OMNIROUTE_SECRET_STORE", "file")])

@@ -78,6 +78,7 @@ export async function firstRun(checks, stage) {
         apiKey: PROVIDER_KEY,
         baseUrl: upstream.baseUrl("anthropic"),
       });
+      await gateway.answerAtOnce();
       const key = await gateway.makeKey("agents");
       await page.goto(`/setup?provider=anthropic&connection=${id}&step=request`);
       await page.getByText("Waiting for the first request").waitFor();

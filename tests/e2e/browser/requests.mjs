@@ -16,6 +16,7 @@ export async function requests(checks, stage) {
   await checks.check("requests appear in the log as they end, can be found, and tell their story", (folder) =>
     stage.play(folder, settled, async (world) => {
       const { page } = world;
+      await world.gateway.answerAtOnce();
       const ask = await agentOf(world);
       const rows = page.getByRole("grid", { name: "Requests" }).getByRole("row");
       await page.goto("/requests");

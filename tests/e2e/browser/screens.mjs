@@ -38,6 +38,7 @@ export async function furnish({ gateway, upstream }) {
   });
   const { id: aliasId } = (await gateway.call("POST", "/models/aliases", { alias: "best", target: "openai/m1" })).alias;
 
+  await gateway.answerAtOnce();
   const key = await gateway.makeKey("Local agents");
   const [{ id: keyId }] = (await gateway.call("GET", "/keys")).keys;
   const ask = { url: gateway.url, key };

@@ -80,6 +80,11 @@ export class Gateway {
     return reply.json();
   }
 
+  /** From now on a request whose accounts all rest is answered at once, instead of waiting for the first of them. */
+  async answerAtOnce() {
+    await this.call("PATCH", "/resilience", { waitForCooldown: { enabled: false } });
+  }
+
   /**
    * @param {string} provider
    * @param {string} name

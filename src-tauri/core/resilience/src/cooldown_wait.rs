@@ -3,6 +3,7 @@
 //! Scope: one request. Question: *is it better to wait?* An agent that is told to come back in five seconds shows its user
 //! an error; one whose request takes five seconds longer shows nothing.
 
+use domain::section::Conflict;
 use domain::{Millis, section};
 
 /// The longest that one request waits in all.
@@ -43,10 +44,24 @@ section! {
         /// The longest that one request waits in all.
         pub budget: Millis = BUDGET, in Millis::ZERO..=BUDGET;
     }
+    reconcile = Combo::order;
+}
+
+impl Combo {
+    /// A single wait that the whole budget does not hold would never be waited.
+    fn order(&mut self) -> Vec<Conflict> {
+        if self.budget >= self.max_wait {
+            return Vec::new();
+        }
+        self.budget = self.max_wait;
+        vec![Conflict::new(&["budgetMs", "maxWaitMs"], "all waits together cannot be shorter than a single one")]
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::section::Section;
+
     use super::*;
 
     /// CC-22
@@ -65,5 +80,18 @@ mod tests {
             assert_eq!(config.allows(length, times, total), expected, "{length} {times} {total}");
         }
         assert!(!Direct { enabled: false, ..config }.allows(s(1), 0, s(0)));
+    }
+
+    #[test]
+    fn the_budget_of_a_combo_holds_at_least_one_wait() {
+        for (max_wait, budget, expected, named) in
+            [(90, 300, 300, false), (90, 90, 90, false), (90, 89, 90, true), (0, 0, 0, false), (300, 0, 300, true)]
+        {
+            let mut config =
+                Combo { max_wait: Millis::seconds(max_wait), budget: Millis::seconds(budget), ..Combo::default() };
+            let conflicts = config.reconcile();
+            assert_eq!(config.budget, Millis::seconds(expected), "{max_wait} {budget}");
+            assert_eq!(conflicts.iter().any(|conflict| conflict.fields == ["budgetMs", "maxWaitMs"]), named);
+        }
     }
 }

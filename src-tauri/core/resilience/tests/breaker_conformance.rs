@@ -50,8 +50,9 @@ fn play(source: &str, failures: u32, seconds: u64, cases: &[(&str, &[Step])]) {
             let state = breaker.state(terms, now);
             match *step {
                 Enters(request) => {
-                    let (ticket, _) = breaker.admit(terms, now).unwrap_or_else(|_| panic!("{place}: refused"));
-                    tickets.insert(request, ticket);
+                    let admitted = breaker.admit(terms, now);
+                    assert!(admitted.is_ok(), "{place}: refused");
+                    tickets.extend(admitted.ok().map(|(ticket, _)| (request, ticket)));
                 }
                 Refused => assert!(breaker.admit(terms, now).is_err(), "{place}"),
                 Succeeds(request) => {

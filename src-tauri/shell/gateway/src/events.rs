@@ -1,12 +1,10 @@
 //! What changed, for everyone who looks: topics, coalesced by whoever forwards them.
 
 use resilience::Event;
-use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 /// A kind of thing a person can look at (gateway specification, 6.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     Connections,
     Cooldowns,

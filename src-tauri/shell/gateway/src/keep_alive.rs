@@ -28,15 +28,11 @@ use crate::response_headers;
 const ERROR_BODY: usize = 64 * 1024;
 const SHORTEST_INTERVAL: Millis = Millis::new(250);
 
-type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
+/// The reply to a request, still being made.
+pub(crate) type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// The answer itself if it comes in time, else a stream that stays alive until it does.
-pub(crate) async fn accompany(
-    gateway: &Gateway,
-    request: &Arc<ClientRequest>,
-    answer: impl Future<Output = Response> + Send + 'static,
-) -> Response {
-    let mut answer: Answer = Box::pin(answer);
+pub(crate) async fn accompany(gateway: &Gateway, request: &Arc<ClientRequest>, mut answer: Answer) -> Response {
     let settings = gateway.settings();
     let after = keep_alive_after(&settings.gateway.keep_alive_after, request.dialect());
     if after.is_zero() || is_array(request) {

@@ -26,7 +26,7 @@ use crate::attempt_loop;
 use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::ingress::{self, ClientRequest, Head};
-use crate::keep_alive;
+use crate::keep_alive::{self, Answer};
 use crate::record::{End, Recorder};
 use crate::resolve::resolve;
 use crate::usage_estimate;
@@ -38,7 +38,8 @@ pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
         Err((head, error)) => return error.render(head.operation.dialect(), &head.id),
     };
     let request = Arc::new(request);
-    let answer = serve(gateway.clone(), Arc::clone(&request));
+    // Large, and handed on through several layers: it lies still from here on.
+    let answer: Answer = Box::pin(serve(gateway.clone(), Arc::clone(&request)));
     if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await }
 }
 

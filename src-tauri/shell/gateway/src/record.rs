@@ -15,7 +15,7 @@ use crate::usage_estimate;
 /// left and everything is dropped, as aborted.
 pub(crate) struct Recorder {
     gateway: Gateway,
-    record: RequestRecord,
+    record: Box<RequestRecord>,
     pub(crate) journey: Journey,
     open: Option<AttemptRecord>,
     estimated_input: u64,
@@ -34,7 +34,7 @@ pub(crate) struct End<'a> {
 
 impl Recorder {
     pub(crate) fn new(gateway: &Gateway, request: &ClientRequest) -> Self {
-        let record = RequestRecord {
+        let record = Box::new(RequestRecord {
             id: request.id.clone(),
             at: request.arrived,
             method: request.method.to_string(),
@@ -60,7 +60,7 @@ impl Recorder {
             error_summary: None,
             session_tag: request.session_tag(),
             trace: Trace::default(),
-        };
+        });
         let glance = &request.glance;
         Recorder {
             gateway: gateway.clone(),
@@ -189,7 +189,7 @@ impl Recorder {
             warnings: std::mem::take(&mut self.journey.warnings),
         };
         self.gateway.counters().tokens(now, record.usage.output.unwrap_or(0));
-        self.gateway.store().record_request(record.clone());
+        self.gateway.store().record_request(RequestRecord::clone(record));
         self.gateway.announce(&[Topic::Requests, Topic::Usage]);
         self.record.usage
     }

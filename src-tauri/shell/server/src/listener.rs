@@ -101,6 +101,7 @@ impl Server {
         let mut finishing = false;
         loop {
             tokio::select! {
+                biased;
                 ended = connection.as_mut() => {
                     if let Err(error) = ended {
                         tracing::debug!(%error, "a connection ended early");

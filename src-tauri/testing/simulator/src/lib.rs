@@ -4,10 +4,13 @@
 //! story, so a failure is replayed by one number; the shortest prefix that still fails is printed with it.
 
 mod action;
+mod broken;
+mod check;
 mod world;
 
-pub use action::Action;
-pub use world::{Broken, World};
+pub use action::{Action, Operator, Tune};
+pub use broken::Broken;
+pub use world::World;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -47,7 +50,7 @@ mod tests {
     #[test]
     fn two_thousand_stories_break_no_rule() {
         for seed in 0..2_000 {
-            if let Err(found) = play(seed, 200) {
+            if let Err(found) = play(seed, 150) {
                 panic!(
                     "seed {} breaks {:?} after {} steps: {:?}",
                     found.seed, found.broken, found.steps, found.actions

@@ -7,6 +7,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::Instant;
 
 /// A group of things that can change together. Reads provide topics, changes invalidate them.
+///
+/// The gateway's own list derives neither bindings nor schemas, so it is mirrored here; the conversion below fails to
+/// compile when a word is added there only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Topic {
