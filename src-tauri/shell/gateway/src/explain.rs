@@ -28,7 +28,7 @@ impl Gateway {
         let Some(provider) = catalog.get(&resolved.provider) else { return Err(NotFound { near: Vec::new() }) };
         let only = provider.model(&resolved.model).and_then(|model| model.dialect);
         let dialect = only.or_else(|| provider.dialects.first().copied()).unwrap_or(Dialect::Chat);
-        let asker = Asker { operation: generation(dialect), key: None };
+        let asker = Asker { operation: generation(dialect), stream: false, key: None };
         let (steps, excluded) = plan::rank(self, &asker, &resolved, provider);
         let available = steps.into_iter().map(|step| (step.candidate, step.entry.connection.name.clone())).collect();
         Ok(Explanation { resolved, available, excluded })
