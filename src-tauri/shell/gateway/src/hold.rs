@@ -135,7 +135,8 @@ impl UpstreamStream {
         if self.writer.is_none() {
             read.bytes = joined(&self.frames, in_one);
         }
-        for frame in &self.frames {
+        let frames = std::mem::take(&mut self.frames);
+        for frame in &frames {
             self.events.clear();
             self.reader.push(frame, &mut self.events);
             for event in std::mem::take(&mut self.events) {
@@ -148,6 +149,7 @@ impl UpstreamStream {
                 note(event, recorder, &mut read, &mut self.finish);
             }
         }
+        self.frames = frames;
         if self.writer.is_some() {
             read.bytes = self.written.split().freeze();
         }
