@@ -78,7 +78,7 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
                 continue;
             }
         };
-        round.recorder.begin(&step.candidate, &step.entry.connection.name, request.dialect());
+        round.recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
         let failed = match send(gateway, request, &step, &mut round.recorder).await {
             Ok(served) => return Walked::Answered(answer(gateway, request, &step, served, attempt, round.recorder)),
             Err(failed) => failed,

@@ -43,7 +43,7 @@ impl Gateway {
         let Some(provider) = catalog.get(&resolved.provider) else { return Err(NotFound { near: Vec::new() }) };
         let only = provider.model(&resolved.model).and_then(|model| model.dialect);
         let dialect = only.or_else(|| provider.dialects.first().copied()).unwrap_or(Dialect::Chat);
-        let asker = Asker { operation: generation(dialect), key };
+        let asker = Asker { operation: generation(dialect), stream: false, key };
         let (mut steps, mut exclusions) = plan::rank(self, &asker, &resolved, provider);
         if is_barred(key, model, &resolved) {
             exclusions.extend(steps.drain(..).map(left_out));

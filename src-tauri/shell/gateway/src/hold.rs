@@ -7,9 +7,11 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use dialects::canonical::Answer;
 use dialects::error::STREAM_CUT;
 use dialects::framing::MAX_FRAME;
-use dialects::{Decoder, Event, FinishReason, Frame, Framing, StreamReader, UpstreamError};
+use dialects::translate::StreamWriter;
+use dialects::{Decoder, Event, FinishReason, Frame, Framing, StreamProgress, StreamReader, UpstreamError};
 use domain::{Clock, Dialect, Millis, Reason};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
@@ -44,7 +46,12 @@ pub(crate) struct Read {
 pub(crate) struct UpstreamStream {
     body: upstream::Body,
     decoder: Decoder,
-    pub(crate) reader: Box<dyn StreamReader + Send>,
+    reader: Box<dyn StreamReader + Send>,
+    /// In whose words it is passed on; none, in the upstream's own bytes.
+    writer: Option<Box<dyn StreamWriter>>,
+    written: BytesMut,
+    /// The answer so far, where a body is wanted.
+    folded: Option<Answer>,
     redaction: Redaction,
     timer: Timer,
     /// Longest silence between chunks; zero, no limit.
@@ -66,11 +73,15 @@ impl UpstreamStream {
         clock: Arc<dyn Clock>,
         limits: Limits,
         redaction: Redaction,
+        writer: Option<Box<dyn StreamWriter>>,
     ) -> Self {
         UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
             reader: dialects::reader(dialect),
+            writer,
+            written: BytesMut::new(),
+            folded: None,
             redaction,
             watchdog: StreamWatchdog::new(clock.now()),
             timer: Timer::new(clock),
@@ -111,7 +122,7 @@ impl UpstreamStream {
                 }
             }
             let read = self.read_frames(in_one, recorder);
-            if !read.bytes.is_empty() {
+            if !read.bytes.is_empty() || read.meaningful || read.stated.is_some() {
                 return Ok(Some(read));
             }
         }
@@ -120,18 +131,27 @@ impl UpstreamStream {
 
     /// `in_one`: the chunk that holds all the frames' bytes, from its first on.
     fn read_frames(&mut self, in_one: Option<Bytes>, recorder: &mut Recorder) -> Read {
-        let mut read = Read { bytes: joined(&self.frames, in_one), ..Read::default() };
-        for frame in &self.frames {
+        let mut read = Read::default();
+        if self.writer.is_none() {
+            read.bytes = joined(&self.frames, in_one);
+        }
+        let frames = std::mem::take(&mut self.frames);
+        for frame in &frames {
             self.events.clear();
             self.reader.push(frame, &mut self.events);
-            for event in self.events.drain(..) {
+            for event in std::mem::take(&mut self.events) {
                 if event.is_output() {
                     self.watchdog.on_output();
                 } else if event.is_progress() {
                     self.watchdog.on_progress(self.timer.now());
                 }
+                self.pass_on(&event);
                 note(event, recorder, &mut read, &mut self.finish);
             }
+        }
+        self.frames = frames;
+        if self.writer.is_some() {
+            read.bytes = self.written.split().freeze();
         }
         if read.meaningful {
             recorder.first_token();
@@ -153,12 +173,50 @@ impl UpstreamStream {
         let mut read = Read::default();
         self.events.clear();
         self.reader.end(&mut self.events);
-        for event in self.events.drain(..) {
+        for event in std::mem::take(&mut self.events) {
+            self.pass_on(&event);
             note(event, recorder, &mut read, &mut self.finish);
         }
         match read.stated {
-            Some(error) if self.finish.is_none() => Err(StreamFailure::Stated(error)),
-            Some(_) | None => Ok(None),
+            Some(error) if self.finish.is_none() => return Err(StreamFailure::Stated(error)),
+            Some(_) | None => {}
+        }
+        // What the writer kept back, and its end marker: once.
+        let Some(mut writer) = self.writer.take() else { return Ok(None) };
+        writer.end(&mut self.written);
+        let bytes = self.written.split().freeze();
+        Ok((!bytes.is_empty()).then(|| Read { bytes, ..Read::default() }))
+    }
+
+    /// Whether the client is told in other words than the upstream's own.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// How far the client has come that was given everything so far.
+    pub(crate) fn progress(&self) -> StreamProgress<'_> {
+        self.writer.as_ref().map_or_else(|| self.reader.progress(), |writer| writer.progress())
+    }
+
+    /// The whole answer, for a client that wants a body.
+    pub(crate) async fn fold(&mut self, recorder: &mut Recorder) -> Result<Answer, StreamFailure> {
+        self.folded = Some(Answer::default());
+        while let Some(read) = self.next(recorder).await? {
+            if let Some(error) = read.stated {
+                return Err(StreamFailure::Stated(error));
+            }
+        }
+        Ok(self.folded.take().unwrap_or_default())
+    }
+
+    /// Shows an event to whoever keeps or rewrites the answer. An error is told by [`Read::stated`] instead.
+    fn pass_on(&mut self, event: &Event) {
+        if let Some(writer) = &mut self.writer {
+            writer.push(event, &mut self.written);
+        }
+        if let (Some(answer), false) = (&mut self.folded, matches!(event, Event::Failed(_))) {
+            // Only a failure is refused, and there is none.
+            let _ = answer.take(event.clone());
         }
     }
 }
@@ -221,7 +279,9 @@ pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -
             }
             Ok(Some(read)) => {
                 size += read.bytes.len();
-                held.push(read.bytes);
+                if !read.bytes.is_empty() {
+                    held.push(read.bytes);
+                }
                 if read.meaningful || size > HOLD_LIMIT {
                     return Held::Committed(held, read.stated);
                 }

@@ -15,6 +15,7 @@ pub mod edge;
 mod engine_handle;
 mod error;
 pub mod events;
+mod exchange;
 mod exhaustion;
 pub mod explain;
 mod gateway;

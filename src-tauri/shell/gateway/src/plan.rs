@@ -11,6 +11,7 @@ use resilience::{Admission, Caller};
 use routing::{Plan, Resolved, Route};
 
 use crate::address_book::Entry;
+use crate::exchange::upstream_operation;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 
@@ -19,11 +20,14 @@ pub(crate) struct Step {
     pub(crate) candidate: Candidate,
     pub(crate) entry: Arc<Entry>,
     pub(crate) provider: Arc<Provider>,
+    /// What the upstream is asked for: the client's own operation, or its counterpart in another dialect.
+    pub(crate) operation: Operation,
 }
 
 /// What of a request decides whom it may go to.
 pub(crate) struct Asker<'a> {
     pub(crate) operation: Operation,
+    pub(crate) stream: bool,
     pub(crate) key: Option<&'a ClientKey>,
 }
 
@@ -34,7 +38,7 @@ pub(crate) fn plan(
     resolved: &Resolved,
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
-    let asker = Asker { operation: request.operation, key: request.key.as_deref() };
+    let asker = Asker { operation: request.operation, stream: request.stream, key: request.key.as_deref() };
     rank(gateway, &asker, resolved, provider)
 }
 
@@ -59,7 +63,9 @@ pub(crate) fn rank(
         .into_iter()
         .filter_map(|attempt| {
             let entry = Arc::clone(entry_of(&attempt.candidate)?);
-            Some(Step { candidate: attempt.candidate, entry, provider: Arc::clone(provider) })
+            let model = &attempt.candidate.model;
+            let operation = upstream_operation(provider, asker.operation, model, asker.stream)?;
+            Some(Step { candidate: attempt.candidate, entry, provider: Arc::clone(provider), operation })
         })
         .collect();
     let exclusions = excluded
@@ -111,7 +117,7 @@ fn availability(
     if asker.key.is_some_and(|key| !key.allows_connection(&connection.id)) {
         return Availability::Excluded(exclusion(Mechanism::KeyAllowList, reason::KEY_ALLOW_LIST));
     }
-    if !serves(provider, asker.operation, &candidate.model) {
+    if upstream_operation(provider, asker.operation, &candidate.model, asker.stream).is_none() {
         return Availability::Excluded(exclusion(Mechanism::DialectMismatch, reason::DIALECT_MISMATCH));
     }
     if connection.excluded_models.contains(&candidate.model) {
@@ -122,28 +128,6 @@ fn availability(
     }
     let ask = Admission { candidate, max_concurrent: connection.max_concurrent, caller: Caller::Direct };
     gateway.engine().availability(&ask)
-}
-
-/// Whether the provider speaks the operation's dialect for this model, and offers the operation at all.
-fn serves(provider: &Provider, operation: Operation, model: &str) -> bool {
-    let dialect = operation.dialect();
-    let speaks = match provider.model(model).and_then(|model| model.dialect) {
-        Some(only) => only == dialect,
-        None => provider.dialects.contains(&dialect),
-    };
-    let offers = match operation {
-        Operation::Embeddings => provider.embeddings,
-        Operation::CountTokens => provider.count_tokens,
-        Operation::ChatCompletions
-        | Operation::Responses
-        | Operation::Messages
-        | Operation::GenerateContent
-        | Operation::StreamGenerateContent
-        | Operation::GeminiCountTokens
-        | Operation::EmbedContent
-        | Operation::BatchEmbedContents => true,
-    };
-    speaks && offers
 }
 
 fn exclusion(mechanism: Mechanism, reason: &str) -> Exclusion {

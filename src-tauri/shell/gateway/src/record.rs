@@ -148,10 +148,10 @@ impl Recorder {
     }
 
     /// Short codes of what was changed on the way, each once.
-    pub(crate) fn warn(&mut self, codes: &[&'static str]) {
+    pub(crate) fn warn(&mut self, codes: Vec<String>) {
         for code in codes {
-            if !self.journey.warnings.iter().any(|known| known == code) {
-                self.journey.warnings.push((*code).to_owned());
+            if !self.journey.warnings.contains(&code) {
+                self.journey.warnings.push(code);
             }
         }
     }

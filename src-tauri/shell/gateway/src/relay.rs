@@ -70,8 +70,11 @@ impl Relay {
 
     /// The held frames tell the client of an error themselves, and nothing follows them.
     pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
-        self.told = true;
-        self.fail(&StreamFailure::Stated(error));
+        self.told = !self.stream.is_rewritten();
+        let message = self.fail(&StreamFailure::Stated(error));
+        if !self.told {
+            self.held.push_back(self.error_event(&message));
+        }
     }
 
     /// The body of the client's reply.
@@ -83,15 +86,23 @@ impl Relay {
     }
 
     async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            let bytes = self.next_piece().await?;
+            if !bytes.is_empty() {
+                return Some(bytes);
+            }
+        }
+    }
+
+    async fn next_piece(&mut self) -> Option<Bytes> {
         if let Some(held) = self.held.pop_front() {
             return Some(held);
         }
         self.attempt.as_ref()?;
         match self.stream.next(&mut self.recorder).await {
-            Ok(Some(read)) => {
-                self.told |= read.stated.is_some();
-                if let Some(error) = read.stated {
-                    self.fail(&StreamFailure::Stated(error));
+            Ok(Some(mut read)) => {
+                if let Some(error) = read.stated.take() {
+                    self.fail_after_held(error);
                 }
                 Some(read.bytes)
             }
@@ -147,7 +158,7 @@ impl Relay {
             diagnostics: None,
             details: None,
         };
-        dialects::error::write_stream(self.dialect, &body, self.stream.reader.progress())
+        dialects::error::write_stream(self.dialect, &body, self.stream.progress())
     }
 }
 

@@ -4,6 +4,8 @@
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use dialects::error::ErrorBody;
+use dialects::translate::Refusal as Refused;
 use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Operation, Outcome, ProviderClass, Reason};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -12,6 +14,7 @@ use resilience::failure::Diagnosis;
 use resilience::stream_watchdog::{self, Budgets};
 use upstream::{BuildError, Call, Payload, Target};
 
+use crate::exchange::{Back, maker_of};
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
 use crate::ingress::ClientRequest;
@@ -75,14 +78,15 @@ pub(crate) async fn send(
 ) -> Result<Served, Box<Failed>> {
     let target = gateway.target_at(&step.entry, &step.provider);
     let judge = Judge::new(gateway, &step.provider, &step.candidate);
-    let translated = translate(request, &step.candidate.model);
-    recorder.warn(&translated.warnings);
+    let translated = translate(request, step).map_err(|refusal| not_translated(request, &judge, &refusal))?;
+    recorder.warn(translated.warnings);
+    let is_native = step.operation.dialect() == request.dialect();
     let call = Call {
         target: &target,
-        operation: request.operation,
+        operation: step.operation,
         model: &step.candidate.model,
         stream: request.stream,
-        query: request.query.as_deref(),
+        query: if is_native { request.query.as_deref() } else { Some("alt=sse") },
         client_headers: &request.headers,
         body: translated.body,
         request_id: request.id.as_str(),
@@ -91,13 +95,44 @@ pub(crate) async fn send(
     let response = respond(gateway, outgoing, &target, &judge).await?;
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
-        let failed = refused(gateway, &target, &judge, response).await;
+        let failed = refused(gateway, request, step, &target, &judge, response).await;
         failed.status.into_iter().for_each(|status| recorder.restated(status));
         return Err(failed);
     }
-    match framing(request, response.headers()) {
-        Some(framing) => held_stream(gateway, request, &target, judge, response, framing, recorder).await,
-        None => whole(gateway, request, &target, &judge, response, recorder).await,
+    let exchange = Exchange {
+        gateway,
+        request,
+        target: &target,
+        upstream: step.operation,
+        back: Back::new(gateway, request, &step.candidate.model, translated.ids),
+    };
+    match framing(request, step.operation, response.headers()) {
+        Some(framing) if request.stream => held_stream(&exchange, judge, response, framing, recorder).await,
+        Some(framing) => folded(&exchange, &judge, response, framing, recorder).await,
+        None => whole(&exchange, &judge, response, recorder).await,
+    }
+}
+
+/// What both ends of one attempt speak.
+struct Exchange<'a> {
+    gateway: &'a Gateway,
+    request: &'a ClientRequest,
+    target: &'a Target,
+    upstream: Operation,
+    back: Back,
+}
+
+impl Exchange<'_> {
+    fn is_native(&self) -> bool {
+        self.upstream.dialect() == self.request.dialect()
+    }
+
+    fn stream(&self, body: upstream::Body, framing: Framing, writes: bool) -> UpstreamStream {
+        let clock = std::sync::Arc::clone(self.gateway.clock());
+        let limits = limits(self.gateway, self.request, self.target);
+        let writer = writes.then(|| self.back.writer());
+        let dialect = self.upstream.dialect();
+        UpstreamStream::new(body, dialect, framing, clock, limits, Redaction::of(self.target), writer)
     }
 }
 
@@ -124,40 +159,41 @@ async fn respond(
 }
 
 /// How the answer is cut into frames; `None` for a whole body.
-fn framing(request: &ClientRequest, headers: &HeaderMap) -> Option<Framing> {
+fn framing(request: &ClientRequest, upstream: Operation, headers: &HeaderMap) -> Option<Framing> {
     let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     if media.to_ascii_lowercase().starts_with("text/event-stream") {
         return Some(Framing::Sse);
     }
-    let array = request.operation == Operation::StreamGenerateContent && !request.gemini_sse;
+    let is_native = upstream == request.operation;
+    let array = is_native && upstream == Operation::StreamGenerateContent && !request.gemini_sse;
     (request.stream && array).then_some(Framing::JsonArray)
 }
 
 async fn held_stream(
-    gateway: &Gateway,
-    request: &ClientRequest,
-    target: &Target,
+    exchange: &Exchange<'_>,
     judge: Judge,
     response: http::Response<upstream::Body>,
     framing: Framing,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
-    let clock = std::sync::Arc::clone(gateway.clock());
-    let limits = limits(gateway, request, target);
-    let mut stream = UpstreamStream::new(body, request.dialect(), framing, clock, limits, Redaction::of(target));
+    let mut stream = exchange.stream(body, framing, !exchange.is_native());
     let (held, stated) = match hold(&mut stream, recorder).await {
         Held::Committed(held, stated) => (held, stated),
-        Held::Empty(held) if may_be_empty(stream.finish, target) => (held, None),
+        Held::Empty(held) if may_be_empty(stream.finish, exchange.target) => (held, None),
         Held::Empty(_) => return Err(transport_failure(&judge, Reason::EmptyOrGarbled, "the answer was empty")),
         Held::Failed(failure) => return Err(stream_failure(&judge, &failure)),
     };
+    let mut headers = response_headers::from_upstream(&head.headers);
+    if !exchange.is_native() {
+        headers.insert(CONTENT_TYPE, EVENT_STREAM);
+    }
     Ok(Served::Stream(Box::new(Committed {
         stream,
         held,
         stated,
         status: head.status,
-        headers: response_headers::from_upstream(&head.headers),
+        headers,
         array: framing == Framing::JsonArray,
         judge,
     })))
@@ -185,16 +221,15 @@ fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits
 
 /// A whole answer is collected before anything is promised: a body that breaks off can still be had elsewhere.
 async fn whole(
-    gateway: &Gateway,
-    request: &ClientRequest,
-    target: &Target,
+    exchange: &Exchange<'_>,
     judge: &Judge,
     response: http::Response<upstream::Body>,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
+    let Exchange { gateway, request, target, upstream, back } = exchange;
     let body = collect(gateway, &head.headers, body).await.map_err(|failure| stream_failure(judge, &failure))?;
-    let inspection = dialects::inspect(request.operation, &body);
+    let inspection = dialects::inspect(*upstream, &body);
     recorder.usage().absorb(&inspection.usage);
     if let Some(error) = inspection.error {
         return Err(stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))));
@@ -205,10 +240,44 @@ async fn whole(
     }
     recorder.first_token();
     recorder.output_bytes += body.len() as u64;
+    let mut headers = response_headers::from_upstream(&head.headers);
+    let body = if exchange.is_native() && !request.stream {
+        body
+    } else {
+        headers.insert(CONTENT_TYPE, if request.stream { EVENT_STREAM } else { JSON });
+        let told = back.whole(upstream.dialect(), &body, request.stream);
+        told.map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?
+    };
+    Ok(answer(head.status, headers, body))
+}
+
+/// A stream for a client that wants a body: it is read to its end, and a cut one is an error, not a short answer.
+async fn folded(
+    exchange: &Exchange<'_>,
+    judge: &Judge,
+    response: http::Response<upstream::Body>,
+    framing: Framing,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    let (head, body) = response.into_parts();
+    let mut stream = exchange.stream(body, framing, false);
+    let folded = stream.fold(recorder).await.map_err(|failure| stream_failure(judge, &failure))?;
+    if folded.parts.is_empty() && !may_be_empty(folded.finish, exchange.target) {
+        return Err(transport_failure(judge, Reason::EmptyOrGarbled, "the answer was empty"));
+    }
+    let mut headers = response_headers::from_upstream(&head.headers);
+    headers.insert(CONTENT_TYPE, JSON);
+    Ok(answer(head.status, headers, exchange.back.body(&folded)))
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
+
+fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Served {
     let mut answer = Response::new(Body::from(body));
-    *answer.status_mut() = head.status;
-    *answer.headers_mut() = response_headers::from_upstream(&head.headers);
-    Ok(Served::Whole(answer))
+    *answer.status_mut() = status;
+    *answer.headers_mut() = headers;
+    Served::Whole(answer)
 }
 
 /// An answer without content is believed where its end explains it, `max_tokens: 1` for one, and otherwise only where its
@@ -218,13 +287,13 @@ fn may_be_empty(finish: Option<FinishReason>, target: &Target) -> bool {
 }
 
 fn answers_natively(target: &Target) -> bool {
-    const NATIVE: [&str; 3] =
-        ["https://api.openai.com/", "https://api.anthropic.com/", "https://generativelanguage.googleapis.com/"];
-    NATIVE.iter().any(|origin| target.base_url().starts_with(origin))
+    maker_of(target.base_url()).is_some()
 }
 
 async fn refused(
     gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
     target: &Target,
     judge: &Judge,
     response: http::Response<upstream::Body>,
@@ -241,7 +310,13 @@ async fn refused(
     let text = String::from_utf8_lossy(&body);
     let diagnosis = judge.http(head.status.as_u16(), &head.headers, &text, &error, &message);
     let status = restated(&diagnosis).unwrap_or(head.status);
-    let refusal = (status == head.status).then(|| passable(&head, body.clone(), &diagnosis)).flatten();
+    let body = if step.operation.dialect() == request.dialect() {
+        body.clone()
+    } else {
+        let code = error.code.as_deref().unwrap_or_default();
+        in_clients_words(request, status, code, &message)
+    };
+    let refusal = (status == head.status).then(|| passable(&head, body, &diagnosis)).flatten();
     Box::new(Failed { kind: kind(&diagnosis), status: Some(status), diagnosis, message, refusal })
 }
 
@@ -251,6 +326,30 @@ fn restated(diagnosis: &Diagnosis) -> Option<StatusCode> {
         Outcome::Failure(failure) => failure.status.and_then(|status| StatusCode::from_u16(status).ok()),
         Outcome::Neutral(_) | Outcome::Success(_) => None,
     }
+}
+
+fn in_clients_words(request: &ClientRequest, status: StatusCode, code: &str, message: &str) -> Bytes {
+    let body = ErrorBody {
+        status: status.as_u16(),
+        code,
+        message,
+        retry_after_seconds: None,
+        request_id: Some(request.id.as_str()),
+        diagnostics: None,
+        details: None,
+    };
+    dialects::error::write(request.dialect(), &body)
+}
+
+/// The request says something that the upstream's dialect has no words for: nobody is blamed.
+fn not_translated(request: &ClientRequest, judge: &Judge, refusal: &Refused) -> Box<Failed> {
+    let message = refusal.to_string();
+    let status = StatusCode::BAD_REQUEST;
+    let diagnosis = judge.http(400, &HeaderMap::new(), "", &UpstreamError::default(), &message);
+    let body = in_clients_words(request, status, refusal.code, &message);
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
+    let refusal = Some(Refusal { status, headers, body });
+    Box::new(Failed { kind: kind(&diagnosis), status: Some(status), diagnosis, message, refusal })
 }
 
 /// The refusal in the upstream's own bytes, unless they are no JSON at all.

@@ -1,14 +1,19 @@
 //! Stage 6: the body for the upstream.
 //!
-//! Client and upstream speak the same dialect, so nothing is rebuilt: the model name is spliced in place, an option that
-//! this gateway cannot honour is cut out, and every other byte stays as the client wrote it.
+//! Where client and upstream speak the same dialect nothing is rebuilt: the model name is spliced in place, an option that
+//! this gateway cannot honour is cut out, and every other byte stays as the client wrote it. Otherwise the request is read
+//! into the canonical form and written in the upstream's words.
 
 use bytes::Bytes;
+use dialects::canonical::IdMap;
+use dialects::translate::{Refusal, read_request, write_request};
 use dialects::{Glance, ensure_model, model_edit, pieces, remove_member, splice};
 use domain::{Dialect, Operation};
 use upstream::Payload;
 
+use crate::exchange;
 use crate::ingress::ClientRequest;
+use crate::plan::Step;
 
 /// Code of the warning that `background: true` was taken out (gateway specification, 2.8).
 const BACKGROUND_DEGRADE: &str = "BACKGROUND_DEGRADE";
@@ -16,17 +21,37 @@ const BACKGROUND_DEGRADE: &str = "BACKGROUND_DEGRADE";
 pub(crate) struct Translated {
     pub(crate) body: Payload,
     /// Short codes of what was changed.
-    pub(crate) warnings: Vec<&'static str>,
+    pub(crate) warnings: Vec<String>,
+    /// Names and ids that were changed, for the way back.
+    pub(crate) ids: IdMap,
 }
 
-pub(crate) fn translate(request: &ClientRequest, model: &str) -> Translated {
-    rewrite(request.operation, &request.body, &request.glance, model)
+/// The body for this step.
+///
+/// # Errors
+/// What the request says that the upstream's dialect has no words for.
+pub(crate) fn translate(request: &ClientRequest, step: &Step) -> Result<Translated, Refusal> {
+    let model = &step.candidate.model;
+    let (source, target) = (request.dialect(), step.operation.dialect());
+    if source == target {
+        return Ok(rewrite(request.operation, &request.body, &request.glance, model));
+    }
+    let mut asked = read_request(source, &request.body, model, request.stream)?;
+    asked.model.clone_from(model);
+    let written = write_request(target, &asked, &exchange::target(&step.provider, model))?;
+    let background = request.glance.background.is_some().then(|| BACKGROUND_DEGRADE.to_owned());
+    let warnings = written.warnings.iter().map(exchange::word).chain(background).collect();
+    Ok(Translated { body: written.body.into(), warnings, ids: written.ids })
 }
 
 fn rewrite(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> Translated {
     let cut = glance.background.is_some().then(|| remove_member(body, "background")).flatten();
     let Some(cut) = cut else {
-        return Translated { body: named(operation, body, glance, model), warnings: Vec::new() };
+        return Translated {
+            body: named(operation, body, glance, model),
+            warnings: Vec::new(),
+            ids: IdMap::default(),
+        };
     };
     // What is left is read anew: behind the cut every place is another one.
     let rest = splice(body, &mut [cut]);
@@ -34,7 +59,7 @@ fn rewrite(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> 
         Ok(glance) => named(operation, &rest, &glance, model),
         Err(_) => rest.into(),
     };
-    Translated { body, warnings: vec![BACKGROUND_DEGRADE] }
+    Translated { body, warnings: vec![BACKGROUND_DEGRADE.to_owned()], ids: IdMap::default() }
 }
 
 /// The body with the model's name in it.

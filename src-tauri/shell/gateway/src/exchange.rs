@@ -1,0 +1,145 @@
+//! Where client and upstream speak different dialects: what the upstream can take, and the way back for its answer.
+//!
+//! `dialects::translate` does the work; this file knows the catalogue. The same verbs also fold a stream for a client that
+//! wants a body, and tell a body as a stream, whatever the dialects.
+
+use bytes::{Bytes, BytesMut};
+use catalog::{Provider, Quirk};
+use dialects::canonical::{Answer, Effort, IdMap, Origin, Target, Warning};
+use dialects::translate::{self, Reply, StreamWriter};
+use dialects::{Event, UpstreamError};
+use domain::{Dialect, Operation};
+
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::usage_estimate;
+
+/// What to ask an upstream for so that it serves the client's operation; nothing when it cannot.
+pub(crate) fn upstream_operation(
+    provider: &Provider,
+    operation: Operation,
+    model: &str,
+    streams: bool,
+) -> Option<Operation> {
+    let offers = match operation {
+        Operation::Embeddings => provider.embeddings,
+        Operation::CountTokens => provider.count_tokens,
+        Operation::ChatCompletions
+        | Operation::Responses
+        | Operation::Messages
+        | Operation::GenerateContent
+        | Operation::StreamGenerateContent
+        | Operation::GeminiCountTokens
+        | Operation::EmbedContent
+        | Operation::BatchEmbedContents => true,
+    };
+    let only = provider.model(model).and_then(|model| model.dialect);
+    let own = operation.dialect();
+    let speaks = only.map_or_else(|| provider.dialects.contains(&own), |only| only == own);
+    if speaks || !operation.generates() {
+        return (speaks && offers).then_some(operation);
+    }
+    Some(match only.unwrap_or_else(|| provider.primary_dialect()) {
+        Dialect::Chat => Operation::ChatCompletions,
+        Dialect::Responses => Operation::Responses,
+        Dialect::Messages => Operation::Messages,
+        Dialect::Gemini if streams => Operation::StreamGenerateContent,
+        Dialect::Gemini => Operation::GenerateContent,
+    })
+}
+
+/// Where each maker's own hosts are; an answer or a signature is theirs only there.
+const NATIVE: [(&str, Origin); 4] = [
+    ("https://api.openai.com/", Origin::OpenAi),
+    ("https://chatgpt.com/", Origin::OpenAi),
+    ("https://api.anthropic.com/", Origin::Anthropic),
+    ("https://generativelanguage.googleapis.com/", Origin::Google),
+];
+
+/// Whose models a host serves, if it is its maker's own.
+pub(crate) fn maker_of(base_url: &str) -> Option<Origin> {
+    NATIVE.iter().find(|(origin, _)| base_url.starts_with(origin)).map(|(_, maker)| *maker)
+}
+
+/// What a model can take, as far as the catalogue knows.
+pub(crate) fn target(provider: &Provider, model: &str) -> Target {
+    let mut target = Target::unknown(model);
+    // The catalogue's own address: a proxy in front of a vendor hands signatures through.
+    target.origin = maker_of(&provider.base_url).unwrap_or(Origin::Anyone);
+    if let Some(known) = provider.model(model) {
+        target.max_output = known.max_output;
+        target.takes_images = known.supports.vision.unwrap_or(true);
+        target.takes_audio = known.supports.audio.unwrap_or(true);
+        target.takes_json_schema = known.supports.structured_output.unwrap_or(true);
+        target.efforts = known.efforts.iter().filter_map(|word| Effort::parse(word)).collect();
+        target.unsupported.clone_from(&known.unsupported_params);
+    }
+    target.developer_role = target.origin == Origin::OpenAi;
+    target.system_role = !provider.has(Quirk::NoSystemRole);
+    target.stream_options = !provider.has(Quirk::NoStreamOptions);
+    target.max_completion_tokens = provider.has(Quirk::MaxCompletionTokens);
+    target.string_content_only = provider.has(Quirk::StringContentOnly);
+    target.reasoning_effort = !provider.has(Quirk::NoReasoningEffort);
+    target.parallel_flag = !provider.has(Quirk::NoParallelFlag);
+    target.tool_ids_9_alnum = provider.has(Quirk::ToolIds9Alnum);
+    target.reasoning_replay = provider.has(Quirk::NeedsReasoningReplay);
+    target
+}
+
+/// The way back: what an answer must know of the request it answers.
+pub(crate) struct Back {
+    client: Dialect,
+    pub(crate) reply: Reply,
+}
+
+impl Back {
+    pub(crate) fn new(gateway: &Gateway, request: &ClientRequest, model: &str, ids: IdMap) -> Self {
+        let glance = &request.glance;
+        let estimated = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
+        let reply = Reply {
+            id: request.id.as_str().to_owned(),
+            model: model.to_owned(),
+            created: gateway.now().as_millis() / 1_000,
+            wants_usage_chunk: glance.include_usage,
+            estimated_input: estimated.max(1),
+            ids,
+        };
+        Back { client: request.dialect(), reply }
+    }
+
+    /// A writer for a stream in the client's words.
+    pub(crate) fn writer(&self) -> Box<dyn StreamWriter> {
+        translate::writer(self.client, self.reply.clone())
+    }
+
+    /// A body in the client's words.
+    pub(crate) fn body(&self, answer: &Answer) -> Bytes {
+        translate::write_answer(self.client, answer, &self.reply)
+    }
+
+    /// A whole answer of the upstream's, as a body or told as a stream.
+    ///
+    /// # Errors
+    /// What the answer says is wrong, or that it is not of its dialect.
+    pub(crate) fn whole(&self, upstream: Dialect, body: &[u8], as_stream: bool) -> Result<Bytes, UpstreamError> {
+        let events = translate::read_answer(upstream, body)?;
+        if !as_stream {
+            return Answer::fold(events).map(|answer| self.body(&answer));
+        }
+        let mut writer = self.writer();
+        let mut out = BytesMut::new();
+        for event in events {
+            if let Event::Failed(error) = event {
+                return Err(error);
+            }
+            writer.push(&event, &mut out);
+        }
+        writer.end(&mut out);
+        Ok(out.freeze())
+    }
+}
+
+/// A warning as the header and the request's page show it.
+pub(crate) fn word(warning: &Warning) -> String {
+    if warning.about.is_empty() { warning.code.to_owned() } else { format!("{}:{}", warning.code, warning.about) }
+}
