@@ -32,7 +32,7 @@ pub struct GatewayError {
     /// Header `x-should-retry` (decision 3).
     pub should_retry: Option<bool>,
     /// Further members of the error object.
-    pub details: Option<Map<String, Value>>,
+    pub details: Option<Box<Map<String, Value>>>,
     /// The provider's breaker is open (header `X-OmniRoute-Provider-Breaker`).
     pub breaker_open: bool,
 }
@@ -98,7 +98,7 @@ impl GatewayError {
             retry_after_seconds: self.retry_after.map(Millis::as_retry_after_seconds),
             request_id: Some(request.as_str()),
             diagnostics: None,
-            details: self.details.as_ref(),
+            details: self.details.as_deref(),
         }
     }
 }

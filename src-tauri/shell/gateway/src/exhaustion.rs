@@ -27,7 +27,7 @@ pub(crate) fn answer(
     GatewayError {
         retry_after: decided.retry_after,
         should_retry: decided.should_retry,
-        details: details(&decided, resolved),
+        details: details(&decided, resolved).map(Box::new),
         breaker_open: decided.code == code::PROVIDER_CIRCUIT_OPEN,
         ..GatewayError::new(
             blame,

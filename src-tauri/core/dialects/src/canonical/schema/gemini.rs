@@ -266,7 +266,8 @@ fn alone(branches: Vec<Value>, schema: &Map<String, Value>) -> Map<String, Value
         },
         other => vec![other],
     });
-    let branches = flat.map(|mut branch| {
+    let mut branches: Vec<Value> = Vec::new();
+    for mut branch in flat {
         if let Value::Object(members) = &mut branch {
             for name in ["description", "nullable"] {
                 if let Some(value) = schema.get(name) {
@@ -274,11 +275,15 @@ fn alone(branches: Vec<Value>, schema: &Map<String, Value>) -> Map<String, Value
                 }
             }
         }
-        branch
-    });
-    let mut alone = Map::new();
-    alone.insert("anyOf".to_owned(), Value::Array(branches.collect()));
-    alone
+        // What differed before may say the same now.
+        if !branches.contains(&branch) {
+            branches.push(branch);
+        }
+    }
+    match branches.as_mut_slice() {
+        [Value::Object(only)] => std::mem::take(only),
+        _ => Map::from_iter([("anyOf".to_owned(), Value::Array(branches))]),
+    }
 }
 
 /// The types a schema allows, and whether it allows null beside them. A schema that names none shows it by its keywords.
