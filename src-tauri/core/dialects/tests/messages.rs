@@ -133,8 +133,10 @@ fn everybodys_streams_reach_clients_of_this_dialect() {
     }
 }
 
-/// What a client makes of an answer: text, thoughts and calls, and how it ended.
-fn heard(events: Vec<Event>) -> Option<(String, String, Vec<(String, String)>, FinishReason)> {
+/// What a client makes of an answer: text, thoughts, calls by name with their arguments, and how it ended.
+type Heard = (String, String, Vec<(String, String)>, FinishReason);
+
+fn heard(events: Vec<Event>) -> Option<Heard> {
     let answer = Answer::fold(events).ok()?;
     let (mut text, mut thoughts, mut calls) = (String::new(), String::new(), Vec::new());
     for part in &answer.parts {
@@ -180,7 +182,7 @@ fn assert_well_formed(stream: &Bytes, whole: bool, case: &str) {
                 open = Some(next);
                 next += 1;
             }
-            "content_block_delta" => assert_eq!(data["index"].as_u64(), open.map(|(open)| open), "{case}"),
+            "content_block_delta" => assert_eq!(data["index"].as_u64(), open, "{case}"),
             "content_block_stop" => {
                 assert_eq!(data["index"].as_u64(), open.take(), "{case}");
             }
