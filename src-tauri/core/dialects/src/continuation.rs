@@ -73,7 +73,8 @@ pub fn continued(body: &Bytes, earlier: &[Bytes]) -> Option<Bytes> {
     let asked: Asked<'_> = serde_json::from_slice(body).ok()?;
     let input = asked.input?.get();
     let start = input.as_ptr() as usize - body.as_ptr() as usize;
-    let all: Vec<&[u8]> = earlier.iter().chain([&own]).map(|items| &items[..]).filter(|items| !items.is_empty()).collect();
+    let all: Vec<&[u8]> =
+        earlier.iter().chain([&own]).map(|items| &items[..]).filter(|items| !items.is_empty()).collect();
     let mut with = vec![b'['];
     with.extend_from_slice(&all.join(&b','));
     with.push(b']');
@@ -94,7 +95,9 @@ mod tests {
         let answer = br#"{"id":"resp_1","output":[ {"type":"message"} , {"type":"function_call"} ],"x":1}"#;
         let (id, output) = output_items(answer).expect("an answer");
         let earlier = [input_items(first).expect("an input"), output, Bytes::new()];
-        let next = Bytes::from_static(br#"{"previous_response_id":"resp_1","input":[{"type":"function_call_output"}],"store":true}"#);
+        let next = Bytes::from_static(
+            br#"{"previous_response_id":"resp_1","input":[{"type":"function_call_output"}],"store":true}"#,
+        );
         assert_eq!(stored(&next), Stored { previous: Some(id), keep: true });
         assert_eq!(previous(&next).as_deref(), Some("resp_1"));
         assert_eq!(

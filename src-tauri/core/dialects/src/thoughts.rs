@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::canonical::reasoning::SEAL;
 use crate::json::{Kind, Scanner};
-use crate::splice::{Edit, Removable, remove_member, removals, splice};
+use crate::splice::{Edit, Removable, removals, remove_member, splice};
 
 /// What is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +219,8 @@ mod tests {
 
     #[test]
     fn what_the_vendor_itself_thought_stays_byte_for_byte() {
-        let body = r#"{"messages":[{"content":[{"type":"thinking","thinking":"omr1.","signature":"EqQ="}]}], "x": 1.50}"#;
+        let body =
+            r#"{"messages":[{"content":[{"type":"thinking","thinking":"omr1.","signature":"EqQ="}]}], "x": 1.50}"#;
         assert!(!has_foreign_thoughts(br#"{"content":"omr1 and omr1."}"#));
         assert_eq!(without(Dialect::Messages, body, Thoughts::Foreign), body);
         assert_eq!(without(Dialect::Chat, body, Thoughts::All), body);
@@ -229,7 +230,10 @@ mod tests {
     #[test]
     fn without_any_thinking_none_is_asked_for() {
         let body = r#"{"thinking":{"type":"enabled"},"messages":[{"content":[{"type":"thinking","thinking":"a","signature":"s"},{"type":"tool_use"}]}]}"#;
-        assert_eq!(without(Dialect::Messages, body, Thoughts::All), r#"{"messages":[{"content":[{"type":"tool_use"}]}]}"#);
+        assert_eq!(
+            without(Dialect::Messages, body, Thoughts::All),
+            r#"{"messages":[{"content":[{"type":"tool_use"}]}]}"#
+        );
     }
 
     #[test]

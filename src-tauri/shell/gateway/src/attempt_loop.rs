@@ -8,7 +8,7 @@ use axum::response::Response;
 use catalog::Provider;
 use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
-use domain::{Millis, Neutral, Outcome, Success, Timestamp};
+use domain::{Dialect, Millis, Neutral, Outcome, Success, Timestamp};
 use http::StatusCode;
 use resilience::failure::Next;
 use routing::Resolved;
@@ -21,7 +21,7 @@ use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record, plan};
 use crate::record::{End, Recorder};
-use crate::relay::{Destination, Relay};
+use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
 use crate::send::{Committed, Refusal, Served, send};
 
@@ -184,6 +184,7 @@ fn streamed(
         array: committed.array,
         request: request.id.clone(),
         status: committed.status.as_u16(),
+        reads_errors: request.dialect() == Dialect::Chat && reads_errors_in_stream(request.user_agent()),
         judge: committed.judge,
     };
     let mut headers = committed.headers;

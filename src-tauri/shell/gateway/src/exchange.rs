@@ -5,9 +5,9 @@
 
 use bytes::{Bytes, BytesMut};
 use catalog::{Provider, Quirk};
+use dialects::UpstreamError;
 use dialects::canonical::{Answer, Effort, ForeignTools, IdMap, Origin, Target, Warning};
 use dialects::translate::{self, Reply, StreamWriter};
-use dialects::UpstreamError;
 use domain::{Dialect, Operation};
 use settings::translation;
 
@@ -139,7 +139,12 @@ impl Back {
     ///
     /// # Errors
     /// What the answer says is wrong, or that it is not of its dialect.
-    pub(crate) fn whole(&self, upstream: Dialect, body: &[u8], as_stream: bool) -> Result<(Bytes, Answer), UpstreamError> {
+    pub(crate) fn whole(
+        &self,
+        upstream: Dialect,
+        body: &[u8],
+        as_stream: bool,
+    ) -> Result<(Bytes, Answer), UpstreamError> {
         let events = translate::read_answer(upstream, body)?;
         let answer = Answer::fold(events.iter().cloned())?;
         if !as_stream {

@@ -126,13 +126,7 @@ impl Memo {
 }
 
 fn plain_reasoning(text: &str) -> Part {
-    Part::Reasoning {
-        text: text.to_owned(),
-        signature: None,
-        encrypted: None,
-        item_id: None,
-        origin: Origin::Anyone,
-    }
+    Part::Reasoning { text: text.to_owned(), signature: None, encrypted: None, item_id: None, origin: Origin::Anyone }
 }
 
 /// What is to be kept of one answer, once it is whole.
@@ -159,8 +153,12 @@ impl Keepsake {
             .then(|| Some((request.key.as_ref().map(|key| key.id.to_string()), vec![continuation::input_items(body)?])))
             .flatten();
         let origin = (target.origin == Origin::Google || target.reasoning_replay).then_some(target.origin);
-        (conversation.is_some() || origin.is_some())
-            .then(|| Keepsake { gateway: gateway.clone(), conversation, origin, back: back.clone() })
+        (conversation.is_some() || origin.is_some()).then(|| Keepsake {
+            gateway: gateway.clone(),
+            conversation,
+            origin,
+            back: back.clone(),
+        })
     }
 
     /// The answer is whole.

@@ -90,7 +90,8 @@ pub(crate) async fn send(
 ) -> Result<Served, Box<Failed>> {
     let target = gateway.target_at(&step.entry, &step.provider);
     let judge = Judge::new(gateway, &step.provider, &step.candidate);
-    let translated = translate(gateway, request, step, without).map_err(|refusal| not_translated(request, &judge, &refusal))?;
+    let translated =
+        translate(gateway, request, step, without).map_err(|refusal| not_translated(request, &judge, &refusal))?;
     recorder.warn(translated.warnings);
     let is_native = step.operation.dialect() == request.dialect();
     let call = Call {
@@ -116,14 +117,8 @@ pub(crate) async fn send(
         let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
     });
-    let exchange = Exchange {
-        gateway,
-        request,
-        target: &target,
-        upstream: step.operation,
-        back,
-        keepsake: keepsake.flatten(),
-    };
+    let exchange =
+        Exchange { gateway, request, target: &target, upstream: step.operation, back, keepsake: keepsake.flatten() };
     match framing(request, step.operation, response.headers()) {
         Some(framing) if request.stream => held_stream(exchange, judge, response, framing, recorder).await,
         Some(framing) => folded(exchange, &judge, response, framing, recorder).await,
@@ -217,15 +212,7 @@ async fn held_stream(
     if !exchange.is_native() {
         headers.insert(CONTENT_TYPE, exchange.stream_type());
     }
-    Ok(Served::Stream(Box::new(Committed {
-        stream,
-        held,
-        stated,
-        status: head.status,
-        headers,
-        array,
-        judge,
-    })))
+    Ok(Served::Stream(Box::new(Committed { stream, held, stated, status: head.status, headers, array, judge })))
 }
 
 /// How long this stream may take: large requests get more time, and a server on this computer, which loads its model and
@@ -276,8 +263,8 @@ async fn whole(
     } else {
         headers.insert(CONTENT_TYPE, if request.stream { exchange.stream_type() } else { JSON });
         let told = back.whole(upstream.dialect(), &body, request.stream);
-        let (told, answer) = told
-            .map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?;
+        let (told, answer) =
+            told.map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?;
         if let Some(keepsake) = keepsake {
             keepsake.keep(&answer);
         }

@@ -47,7 +47,9 @@ fn a_tool_that_is_forced_or_insisted_on_is_refused_by_name() {
     let wished = request(Dialect::Responses, vec![server("computer")], None);
     let spare = request(Dialect::Responses, vec![server("computer"), tool("ls", ToolKind::Function)], None);
     assert!(fit(&spare, Dialect::Chat, &alone).is_ok());
-    for (request, target) in [(&forced, &Target::unknown("m")), (&wished, &strict), (&wished, &alone), (&spare, &strict)] {
+    for (request, target) in
+        [(&forced, &Target::unknown("m")), (&wished, &strict), (&wished, &alone), (&spare, &strict)]
+    {
         let refusal = fit(request, Dialect::Chat, target).unwrap_err();
         assert_eq!((refusal.code, refusal.field.as_str()), ("unsupported_tool", "tools"));
         assert!(refusal.message.contains("`computer`"));
