@@ -33,6 +33,18 @@ pub struct Target {
     pub availability: Availability,
 }
 
+impl Target {
+    /// Id of the top-level step it came from.
+    pub fn step_id(&self) -> &str {
+        self.execution_key.split(['>', '@']).next().unwrap_or_default()
+    }
+
+    /// Same model at the same provider: targets between which only the account differs.
+    pub fn is_alike(&self, other: &Target) -> bool {
+        self.provider == other.provider && self.model == other.model
+    }
+}
+
 /// What is known about a target now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
