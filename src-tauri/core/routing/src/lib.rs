@@ -1,15 +1,30 @@
 //! From a model name to ranked attempts, and to an answer when nothing is left.
 //!
-//! Pure decisions: [`resolve`] turns what the client wrote into a provider and a model, [`plan`] ranks the accounts that
-//! could serve it, [`journey`] remembers what one request went through, [`exhaustion`] says what to answer when the plan
-//! has run out. The gateway performs; this crate only decides.
+//! Pure decisions: [`resolve`] turns what the client wrote into a provider and a model or a combo, [`combo`] into what may
+//! be asked, [`plan`] ranks it, [`journey`] remembers what one request went
+//! through, [`exhaustion`] says what to answer when the plan has run out. The gateway performs; this crate only decides.
 
+pub mod account;
+pub mod capability;
+pub mod combo;
 pub mod exhaustion;
+pub mod explanation;
 pub mod journey;
+pub mod lru;
+pub mod memory;
 pub mod plan;
 pub mod resolve;
+pub mod stickiness;
 pub mod strategies;
+pub mod target;
+pub mod tool_limit;
+pub mod view;
+pub mod window;
 
+pub use combo::{Combo, Strategy};
 pub use journey::Journey;
+pub use memory::Memory;
 pub use plan::{Attempt, Plan, Route, plan};
 pub use resolve::{NameTable, NotFound, Resolved, resolve};
+pub use target::Target;
+pub use view::View;
