@@ -19,6 +19,7 @@ mod parts;
 mod responses;
 
 pub mod canonical;
+pub mod continuation;
 pub mod error;
 pub mod event;
 pub mod framing;
@@ -28,6 +29,7 @@ pub mod keep_alive;
 pub mod models;
 pub mod response;
 pub mod splice;
+pub mod thoughts;
 pub mod translate;
 
 pub use error::{ErrorBody, StreamProgress, UpstreamError};

@@ -123,27 +123,35 @@ pub fn remove_member(body: &[u8], name: &str) -> Option<Edit> {
 /// Removes the top-level members that bear one of `names`. Neighbours are removed in one edit, so the result is JSON
 /// again however many go.
 pub fn remove_members(body: &[u8], names: &[&str]) -> Vec<Edit> {
-    let mut members: Vec<Member> = Vec::new();
+    let mut members: Vec<Removable> = Vec::new();
     let walked = Scanner::new(body).object(|scanner, key| {
         let is_removed = names.iter().any(|name| scanner.is(&key, name));
         let value = scanner.skip()?;
-        members.push(Member { range: key.range.start..value.end, is_removed });
+        members.push(Removable { range: key.range.start..value.end, is_removed });
         Ok(())
     });
-    if walked.is_err() {
-        return Vec::new();
-    }
+    if walked.is_err() { Vec::new() } else { removals(&members) }
+}
+
+/// A member of an object, from its key to the end of its value, or an element of an array.
+pub(crate) struct Removable {
+    pub(crate) range: Range<usize>,
+    pub(crate) is_removed: bool,
+}
+
+/// Removes members or elements with their commas. `all` are those of one object or array, in order.
+pub(crate) fn removals(all: &[Removable]) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut kept_end = None;
     let mut at = 0;
-    for run in members.chunk_by(|left, right| left.is_removed == right.is_removed) {
+    for run in all.chunk_by(|left, right| left.is_removed == right.is_removed) {
         at += run.len();
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
         if !first.is_removed {
             kept_end = Some(last.range.end);
             continue;
         }
-        let range = match (kept_end, members.get(at)) {
+        let range = match (kept_end, all.get(at)) {
             (Some(end), _) => end..last.range.end,
             (None, Some(next)) => first.range.start..next.range.start,
             (None, None) => first.range.start..last.range.end,
@@ -151,12 +159,6 @@ pub fn remove_members(body: &[u8], names: &[&str]) -> Vec<Edit> {
         edits.push(Edit { range, with: Vec::new() });
     }
     edits
-}
-
-/// A top-level member, from its key to the end of its value.
-struct Member {
-    range: Range<usize>,
-    is_removed: bool,
 }
 
 fn insert(place: &Insert, member: &str) -> Edit {

@@ -57,11 +57,20 @@ pub fn read_request(dialect: Dialect, body: &[u8], model: &str, stream: bool) ->
 
 /// Writes a request in `dialect` for `target`.
 ///
+/// Several answers at once exist in no other dialect than the request's own, and a client that waits for the second would
+/// take their absence for its own fault.
+///
 /// # Errors
 /// What the dialect has no words for and may not be left out silently.
 pub fn write_request(dialect: Dialect, request: &Request, target: &Target) -> Result<Written, Refusal> {
     if let Some(id) = request.previous_response_id.as_deref().filter(|_| dialect != Dialect::Responses) {
         return Err(Refusal::of_stored("previous_response_id", id));
+    }
+    if dialect != request.source && request.sampling.n.is_some_and(|n| n > 1) {
+        let field = if request.source == Dialect::Gemini { "generationConfig.candidateCount" } else { "n" };
+        let message = "this provider gives one answer to a request: ask several times, or choose a provider that speaks \
+                       your agent's own format";
+        return Err(Refusal::new(field, message));
     }
     match dialect {
         Dialect::Chat => chat::request::write(request, target),

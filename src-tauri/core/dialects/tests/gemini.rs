@@ -103,8 +103,10 @@ fn everybodys_streams_reach_gemini_clients() {
     }
 }
 
-/// What a client makes of an answer: text, thoughts and calls, and how it ended.
-fn heard(events: Vec<Event>) -> Option<(String, String, Vec<(String, Value)>, FinishReason)> {
+/// What a client makes of an answer: text, thoughts, calls by name with their arguments, and how it ended.
+type Heard = (String, String, Vec<(String, Value)>, FinishReason);
+
+fn heard(events: Vec<Event>) -> Option<Heard> {
     let answer = Answer::fold(events).ok()?;
     let (mut text, mut thoughts, mut calls) = (String::new(), String::new(), Vec::new());
     for part in &answer.parts {

@@ -10,6 +10,7 @@ pub mod gateway;
 pub mod logging;
 pub mod network;
 pub mod routing;
+pub mod translation;
 
 use domain::section::Conflict;
 use domain::{Millis, section};
@@ -28,6 +29,8 @@ section! {
         pub gateway: gateway::Config;
         /// How a model name finds its provider.
         pub routing: routing::Config;
+        /// How requests become those of another dialect.
+        pub translation: translation::Config;
         /// How this computer reaches the providers.
         pub network: network::Config;
         /// What is written down about requests.

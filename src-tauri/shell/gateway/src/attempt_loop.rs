@@ -1,12 +1,14 @@
 //! Walks the plan, asks the core what to do after each failure: the only loop of the pipeline.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
 use catalog::Provider;
+use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
-use domain::{Millis, Neutral, Outcome, Success, Timestamp};
+use domain::{Dialect, Millis, Neutral, Outcome, Success, Timestamp};
 use http::StatusCode;
 use resilience::failure::Next;
 use routing::Resolved;
@@ -19,12 +21,15 @@ use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record, plan};
 use crate::record::{End, Recorder};
-use crate::relay::{Destination, Relay};
+use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
 use crate::send::{Committed, Refusal, Served, send};
 
 /// The most upstream calls for one request, whatever the plan holds (resilience specification, 1.2).
 const MOST_ATTEMPTS: usize = 30;
+
+/// Code of the warning that earlier thinking was taken out because the upstream refused it.
+const DROPPED_REASONING: &str = "DROPPED_REASONING";
 
 /// Plans and tries until something answers or waiting no longer helps.
 pub(crate) async fn run(
@@ -68,8 +73,9 @@ enum Walked {
 
 /// Tries the steps in order until one answers.
 async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut round: Round) -> Walked {
-    let mut steps = steps.into_iter().peekable();
-    while let Some(step) = steps.next() {
+    let mut steps = VecDeque::from(steps);
+    let mut without = None;
+    while let Some(step) = steps.pop_front() {
         let attempt = match admit::admit(gateway, &step.candidate, &step.entry) {
             Ok(attempt) => attempt,
             Err(exclusion) => {
@@ -79,22 +85,32 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
             }
         };
         round.recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
-        let failed = match send(gateway, request, &step, &mut round.recorder).await {
+        let failed = match send(gateway, request, &step, without, &mut round.recorder).await {
             Ok(served) => return Walked::Answered(answer(gateway, request, &step, served, attempt, round.recorder)),
             Err(failed) => failed,
         };
         attempt.settle(&failed.diagnosis.outcome);
         let within = round.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
-        round.goes_on = failed.diagnosis.next == Next::NextConnection && within;
-        let goes_on = round.goes_on && steps.peek().is_some();
-        let decision = if goes_on { "next_connection" } else { "stop" };
+        // Proofs of thinking can lose their worth between two turns; the same account then answers without them.
+        let thinks_less = within && failed.refuses_thoughts && without.is_none();
+        round.goes_on = thinks_less || (failed.diagnosis.next == Next::NextConnection && within);
+        let goes_on = round.goes_on && (thinks_less || !steps.is_empty());
+        let decision = match goes_on {
+            true if thinks_less => "retry_without_thinking",
+            true => "next_connection",
+            false => "stop",
+        };
         round.recorder.end_attempt(failed.kind, decision, Some(&failed.message));
         let kept_here = failed.diagnosis.outcome == Outcome::Neutral(Neutral::LocalLimit);
         if let Outcome::Failure(failure) = failed.diagnosis.outcome {
             round.recorder.journey.failed(step.candidate.connection.clone(), failure);
         }
         round.last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message, kept_here });
-        if !goes_on {
+        if thinks_less {
+            without = Some(Thoughts::All);
+            round.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
+            steps.push_front(step);
+        } else if !goes_on {
             break;
         }
     }
@@ -168,6 +184,7 @@ fn streamed(
         array: committed.array,
         request: request.id.clone(),
         status: committed.status.as_u16(),
+        reads_errors: request.dialect() == Dialect::Chat && reads_errors_in_stream(request.user_agent()),
         judge: committed.judge,
     };
     let mut headers = committed.headers;

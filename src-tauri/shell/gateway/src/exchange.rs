@@ -5,10 +5,11 @@
 
 use bytes::{Bytes, BytesMut};
 use catalog::{Provider, Quirk};
-use dialects::canonical::{Answer, Effort, IdMap, Origin, Target, Warning};
+use dialects::UpstreamError;
+use dialects::canonical::{Answer, Effort, ForeignTools, IdMap, Origin, Target, Warning};
 use dialects::translate::{self, Reply, StreamWriter};
-use dialects::{Event, UpstreamError};
 use domain::{Dialect, Operation};
+use settings::translation;
 
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -62,7 +63,7 @@ pub(crate) fn maker_of(base_url: &str) -> Option<Origin> {
 }
 
 /// What a model can take, as far as the catalogue knows.
-pub(crate) fn target(provider: &Provider, model: &str) -> Target {
+pub(crate) fn target(provider: &Provider, model: &str, settings: &translation::Config) -> Target {
     let mut target = Target::unknown(model);
     // The catalogue's own address: a proxy in front of a vendor hands signatures through.
     target.origin = maker_of(&provider.base_url).unwrap_or(Origin::Anyone);
@@ -83,12 +84,20 @@ pub(crate) fn target(provider: &Provider, model: &str) -> Target {
     target.parallel_flag = !provider.has(Quirk::NoParallelFlag);
     target.tool_ids_9_alnum = provider.has(Quirk::ToolIds9Alnum);
     target.reasoning_replay = provider.has(Quirk::NeedsReasoningReplay);
+    target.foreign_tools = match settings.foreign_tools {
+        translation::ForeignTools::WhenSpare => ForeignTools::RefuseAlone,
+        translation::ForeignTools::Drop => ForeignTools::Drop,
+        translation::ForeignTools::Refuse => ForeignTools::Refuse,
+    };
     target
 }
 
 /// The way back: what an answer must know of the request it answers.
+#[derive(Clone)]
 pub(crate) struct Back {
     client: Dialect,
+    /// A Gemini client that did not ask for `alt=sse`: a stream is one JSON array.
+    array: bool,
     pub(crate) reply: Reply,
 }
 
@@ -104,12 +113,21 @@ impl Back {
             estimated_input: estimated.max(1),
             ids,
         };
-        Back { client: request.dialect(), reply }
+        let array = request.operation == Operation::StreamGenerateContent && !request.gemini_sse;
+        Back { client: request.dialect(), array, reply }
     }
 
     /// A writer for a stream in the client's words.
     pub(crate) fn writer(&self) -> Box<dyn StreamWriter> {
+        if self.array {
+            return translate::gemini_array_writer(self.reply.clone());
+        }
         translate::writer(self.client, self.reply.clone())
+    }
+
+    /// Whether a stream in the client's words is one JSON array.
+    pub(crate) fn is_array(&self) -> bool {
+        self.array
     }
 
     /// A body in the client's words.
@@ -121,21 +139,22 @@ impl Back {
     ///
     /// # Errors
     /// What the answer says is wrong, or that it is not of its dialect.
-    pub(crate) fn whole(&self, upstream: Dialect, body: &[u8], as_stream: bool) -> Result<Bytes, UpstreamError> {
+    pub(crate) fn whole(
+        &self,
+        upstream: Dialect,
+        body: &[u8],
+        as_stream: bool,
+    ) -> Result<(Bytes, Answer), UpstreamError> {
         let events = translate::read_answer(upstream, body)?;
+        let answer = Answer::fold(events.iter().cloned())?;
         if !as_stream {
-            return Answer::fold(events).map(|answer| self.body(&answer));
+            return Ok((self.body(&answer), answer));
         }
         let mut writer = self.writer();
         let mut out = BytesMut::new();
-        for event in events {
-            if let Event::Failed(error) = event {
-                return Err(error);
-            }
-            writer.push(&event, &mut out);
-        }
+        events.iter().for_each(|event| writer.push(event, &mut out));
         writer.end(&mut out);
-        Ok(out.freeze())
+        Ok((out.freeze(), answer))
     }
 }
 

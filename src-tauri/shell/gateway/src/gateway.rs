@@ -26,6 +26,7 @@ use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
 use crate::live::{Counters, Live};
+use crate::memo::Memo;
 use crate::throttle::Throttle;
 
 /// Namespace of the settings in the store: one document per section.
@@ -85,6 +86,7 @@ struct Inner {
     events: Arc<Events>,
     counters: Arc<Counters>,
     throttle: Mutex<Throttle>,
+    memo: Mutex<Memo>,
 }
 
 impl Gateway {
@@ -128,6 +130,7 @@ impl Gateway {
             events,
             counters: Arc::default(),
             throttle: Mutex::default(),
+            memo: Mutex::default(),
         }));
         gateway.load().await?;
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
@@ -150,6 +153,11 @@ impl Gateway {
 
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
+    }
+
+    /// What earlier answers leave for the next turn of their conversations.
+    pub(crate) fn memo(&self) -> &Mutex<Memo> {
+        &self.0.memo
     }
 
     pub fn store(&self) -> &Store {

@@ -17,6 +17,7 @@ use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
 
 use crate::deadline::Timer;
+use crate::memo::Keepsake;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
 
@@ -50,8 +51,9 @@ pub(crate) struct UpstreamStream {
     /// In whose words it is passed on; none, in the upstream's own bytes.
     writer: Option<Box<dyn StreamWriter>>,
     written: BytesMut,
-    /// The answer so far, where a body is wanted.
+    /// The answer so far, where a body is wanted or something of it is kept.
     folded: Option<Answer>,
+    keepsake: Option<Keepsake>,
     redaction: Redaction,
     timer: Timer,
     /// Longest silence between chunks; zero, no limit.
@@ -82,6 +84,7 @@ impl UpstreamStream {
             writer,
             written: BytesMut::new(),
             folded: None,
+            keepsake: None,
             redaction,
             watchdog: StreamWatchdog::new(clock.now()),
             timer: Timer::new(clock),
@@ -181,6 +184,9 @@ impl UpstreamStream {
             Some(error) if self.finish.is_none() => return Err(StreamFailure::Stated(error)),
             Some(_) | None => {}
         }
+        if let (Some(keepsake), Some(answer)) = (self.keepsake.take(), &self.folded) {
+            keepsake.keep(answer);
+        }
         // What the writer kept back, and its end marker: once.
         let Some(mut writer) = self.writer.take() else { return Ok(None) };
         writer.end(&mut self.written);
@@ -196,6 +202,12 @@ impl UpstreamStream {
     /// How far the client has come that was given everything so far.
     pub(crate) fn progress(&self) -> StreamProgress<'_> {
         self.writer.as_ref().map_or_else(|| self.reader.progress(), |writer| writer.progress())
+    }
+
+    /// Something of the answer is kept once it is whole.
+    pub(crate) fn keep(&mut self, keepsake: Keepsake) {
+        self.folded = Some(Answer::default());
+        self.keepsake = Some(keepsake);
     }
 
     /// The whole answer, for a client that wants a body.

@@ -72,9 +72,13 @@ impl ClientRequest {
         self.path_model.as_deref().or(self.glance.model.as_deref()).unwrap_or("")
     }
 
+    pub(crate) fn user_agent(&self) -> &str {
+        self.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("")
+    }
+
     /// The program that asks: the first word of its `User-Agent`, without the version.
     pub(crate) fn agent(&self) -> Option<String> {
-        let text = self.headers.get(USER_AGENT)?.to_str().ok()?;
+        let text = self.user_agent();
         let product = text.split(['/', ' ']).next()?.trim();
         (!product.is_empty()).then(|| product.chars().take(64).collect())
     }

@@ -25,6 +25,7 @@ mod journal;
 mod judge;
 mod keep_alive;
 mod live;
+mod memo;
 mod models;
 mod path;
 mod pipeline;

@@ -51,10 +51,12 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
     };
     recorder.journey.rule = Some(resolved.rule);
     let response = attempt_loop::run(&gateway, &request, &resolved, recorder).await;
-    if request.operation == Operation::CountTokens && !response.status().is_success() {
-        return counted_here(&request, response);
+    match request.operation {
+        Operation::CountTokens | Operation::GeminiCountTokens if !response.status().is_success() => {
+            counted_here(&request, response)
+        }
+        _ => response,
     }
-    response
 }
 
 fn refuse(request: &ClientRequest, recorder: &mut Recorder, error: &GatewayError) -> Response {
@@ -77,7 +79,8 @@ fn counted_here(request: &ClientRequest, refused: Response) -> Response {
     let glance = &request.glance;
     let tokens = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
     let (head, _) = refused.into_parts();
-    let mut response = Response::new(Body::from(format!("{{\"input_tokens\":{tokens}}}")));
+    let name = if request.operation == Operation::CountTokens { "input_tokens" } else { "totalTokens" };
+    let mut response = Response::new(Body::from(format!("{{\"{name}\":{tokens}}}")));
     *response.headers_mut() = head.headers;
     let headers = response.headers_mut();
     headers.remove(http::header::RETRY_AFTER);

@@ -9,8 +9,8 @@ use std::convert::Infallible;
 
 use axum::body::Body;
 use bytes::Bytes;
-use dialects::UpstreamError;
 use dialects::error::ErrorBody;
+use dialects::{StreamProgress, UpstreamError};
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
 use domain::{Dialect, Outcome, RequestId, Success};
@@ -34,6 +34,8 @@ pub(crate) struct Relay {
     status: u16,
     /// The upstream already told the client what went wrong.
     told: bool,
+    /// The client reads an error between the chunks of its answer.
+    reads_errors: bool,
     judge: Judge,
 }
 
@@ -43,7 +45,19 @@ pub(crate) struct Destination {
     pub(crate) array: bool,
     pub(crate) request: RequestId,
     pub(crate) status: u16,
+    /// The client reads an error between the chunks of its answer ([`reads_errors_in_stream`]).
+    pub(crate) reads_errors: bool,
     pub(crate) judge: Judge,
+}
+
+/// Libraries that raise an error which comes between the chunks of a Chat answer. Others end quietly at a close without
+/// `[DONE]`, and some fail on a chunk that is none (gateway specification, 1.9).
+const READ_ERRORS: [&str; 4] = ["openai/", "ai-sdk/", "litellm/", "opencode/"];
+
+/// Whether a client of this `User-Agent` reads errors in a stream.
+pub(crate) fn reads_errors_in_stream(user_agent: &str) -> bool {
+    let agent = user_agent.to_ascii_lowercase();
+    READ_ERRORS.iter().any(|name| agent.contains(name))
 }
 
 impl Relay {
@@ -64,6 +78,7 @@ impl Relay {
             request: destination.request,
             status: destination.status,
             told: false,
+            reads_errors: destination.reads_errors,
             judge: destination.judge,
         }
     }
@@ -158,7 +173,11 @@ impl Relay {
             diagnostics: None,
             details: None,
         };
-        dialects::error::write_stream(self.dialect, &body, self.stream.progress())
+        let progress = match self.stream.progress() {
+            StreamProgress::ContentSent if self.reads_errors => StreamProgress::NothingSent,
+            progress => progress,
+        };
+        dialects::error::write_stream(self.dialect, &body, progress)
     }
 }
 

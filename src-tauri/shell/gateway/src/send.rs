@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use dialects::error::ErrorBody;
+use dialects::thoughts::{Thoughts, is_refusal_of_thoughts};
 use dialects::translate::Refusal as Refused;
 use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Operation, Outcome, ProviderClass, Reason};
@@ -14,11 +15,12 @@ use resilience::failure::Diagnosis;
 use resilience::stream_watchdog::{self, Budgets};
 use upstream::{BuildError, Call, Payload, Target};
 
-use crate::exchange::{Back, maker_of};
+use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
 use crate::ingress::ClientRequest;
 use crate::judge::{Judge, kind};
+use crate::memo::Keepsake;
 use crate::plan::Step;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
@@ -60,6 +62,15 @@ pub(crate) struct Failed {
     pub(crate) message: String,
     /// The upstream's own refusal, to be passed on where it stands for all.
     pub(crate) refusal: Option<Refusal>,
+    /// It refused the request for the earlier thinking in it (gateway specification, 2.7, rule 3).
+    pub(crate) refuses_thoughts: bool,
+}
+
+impl Failed {
+    fn new(diagnosis: Diagnosis, status: Option<StatusCode>, message: String) -> Box<Failed> {
+        let kind = kind(&diagnosis);
+        Box::new(Failed { diagnosis, kind, status, message, refusal: None, refuses_thoughts: false })
+    }
 }
 
 /// An HTTP error of the upstream's, as it came.
@@ -69,16 +80,18 @@ pub(crate) struct Refusal {
     pub(crate) body: Bytes,
 }
 
-/// Makes one attempt.
+/// Makes one attempt; `without`: what of earlier thinking is kept from the upstream.
 pub(crate) async fn send(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,
+    without: Option<Thoughts>,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let target = gateway.target_at(&step.entry, &step.provider);
     let judge = Judge::new(gateway, &step.provider, &step.candidate);
-    let translated = translate(request, step).map_err(|refusal| not_translated(request, &judge, &refusal))?;
+    let translated =
+        translate(gateway, request, step, without).map_err(|refusal| not_translated(request, &judge, &refusal))?;
     recorder.warn(translated.warnings);
     let is_native = step.operation.dialect() == request.dialect();
     let call = Call {
@@ -99,17 +112,17 @@ pub(crate) async fn send(
         failed.status.into_iter().for_each(|status| recorder.restated(status));
         return Err(failed);
     }
-    let exchange = Exchange {
-        gateway,
-        request,
-        target: &target,
-        upstream: step.operation,
-        back: Back::new(gateway, request, &step.candidate.model, translated.ids),
-    };
+    let back = Back::new(gateway, request, &step.candidate.model, translated.ids);
+    let keepsake = (!is_native).then(|| {
+        let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
+        Keepsake::of(gateway, request, &translated.meant, &facts, &back)
+    });
+    let exchange =
+        Exchange { gateway, request, target: &target, upstream: step.operation, back, keepsake: keepsake.flatten() };
     match framing(request, step.operation, response.headers()) {
-        Some(framing) if request.stream => held_stream(&exchange, judge, response, framing, recorder).await,
-        Some(framing) => folded(&exchange, &judge, response, framing, recorder).await,
-        None => whole(&exchange, &judge, response, recorder).await,
+        Some(framing) if request.stream => held_stream(exchange, judge, response, framing, recorder).await,
+        Some(framing) => folded(exchange, &judge, response, framing, recorder).await,
+        None => whole(exchange, &judge, response, recorder).await,
     }
 }
 
@@ -120,11 +133,18 @@ struct Exchange<'a> {
     target: &'a Target,
     upstream: Operation,
     back: Back,
+    /// What will be missed on the next turn.
+    keepsake: Option<Keepsake>,
 }
 
 impl Exchange<'_> {
     fn is_native(&self) -> bool {
         self.upstream.dialect() == self.request.dialect()
+    }
+
+    /// The media type of a stream in the client's words.
+    fn stream_type(&self) -> HeaderValue {
+        if self.back.is_array() { JSON } else { EVENT_STREAM }
     }
 
     fn stream(&self, body: upstream::Body, framing: Framing, writes: bool) -> UpstreamStream {
@@ -170,7 +190,7 @@ fn framing(request: &ClientRequest, upstream: Operation, headers: &HeaderMap) ->
 }
 
 async fn held_stream(
-    exchange: &Exchange<'_>,
+    mut exchange: Exchange<'_>,
     judge: Judge,
     response: http::Response<upstream::Body>,
     framing: Framing,
@@ -178,6 +198,9 @@ async fn held_stream(
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
     let mut stream = exchange.stream(body, framing, !exchange.is_native());
+    if let Some(keepsake) = exchange.keepsake.take() {
+        stream.keep(keepsake);
+    }
     let (held, stated) = match hold(&mut stream, recorder).await {
         Held::Committed(held, stated) => (held, stated),
         Held::Empty(held) if may_be_empty(stream.finish, exchange.target) => (held, None),
@@ -185,18 +208,11 @@ async fn held_stream(
         Held::Failed(failure) => return Err(stream_failure(&judge, &failure)),
     };
     let mut headers = response_headers::from_upstream(&head.headers);
+    let array = if exchange.is_native() { framing == Framing::JsonArray } else { exchange.back.is_array() };
     if !exchange.is_native() {
-        headers.insert(CONTENT_TYPE, EVENT_STREAM);
+        headers.insert(CONTENT_TYPE, exchange.stream_type());
     }
-    Ok(Served::Stream(Box::new(Committed {
-        stream,
-        held,
-        stated,
-        status: head.status,
-        headers,
-        array: framing == Framing::JsonArray,
-        judge,
-    })))
+    Ok(Served::Stream(Box::new(Committed { stream, held, stated, status: head.status, headers, array, judge })))
 }
 
 /// How long this stream may take: large requests get more time, and a server on this computer, which loads its model and
@@ -221,13 +237,14 @@ fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits
 
 /// A whole answer is collected before anything is promised: a body that breaks off can still be had elsewhere.
 async fn whole(
-    exchange: &Exchange<'_>,
+    mut exchange: Exchange<'_>,
     judge: &Judge,
     response: http::Response<upstream::Body>,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let (head, body) = response.into_parts();
-    let Exchange { gateway, request, target, upstream, back } = exchange;
+    let keepsake = exchange.keepsake.take();
+    let Exchange { gateway, request, target, upstream, back, .. } = &exchange;
     let body = collect(gateway, &head.headers, body).await.map_err(|failure| stream_failure(judge, &failure))?;
     let inspection = dialects::inspect(*upstream, &body);
     recorder.usage().absorb(&inspection.usage);
@@ -244,16 +261,21 @@ async fn whole(
     let body = if exchange.is_native() && !request.stream {
         body
     } else {
-        headers.insert(CONTENT_TYPE, if request.stream { EVENT_STREAM } else { JSON });
+        headers.insert(CONTENT_TYPE, if request.stream { exchange.stream_type() } else { JSON });
         let told = back.whole(upstream.dialect(), &body, request.stream);
-        told.map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?
+        let (told, answer) =
+            told.map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?;
+        if let Some(keepsake) = keepsake {
+            keepsake.keep(&answer);
+        }
+        told
     };
     Ok(answer(head.status, headers, body))
 }
 
 /// A stream for a client that wants a body: it is read to its end, and a cut one is an error, not a short answer.
 async fn folded(
-    exchange: &Exchange<'_>,
+    exchange: Exchange<'_>,
     judge: &Judge,
     response: http::Response<upstream::Body>,
     framing: Framing,
@@ -267,7 +289,11 @@ async fn folded(
     }
     let mut headers = response_headers::from_upstream(&head.headers);
     headers.insert(CONTENT_TYPE, JSON);
-    Ok(answer(head.status, headers, exchange.back.body(&folded)))
+    let body = exchange.back.body(&folded);
+    if let Some(keepsake) = exchange.keepsake {
+        keepsake.keep(&folded);
+    }
+    Ok(answer(head.status, headers, body))
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -317,7 +343,8 @@ async fn refused(
         in_clients_words(request, status, code, &message)
     };
     let refusal = (status == head.status).then(|| passable(&head, body, &diagnosis)).flatten();
-    Box::new(Failed { kind: kind(&diagnosis), status: Some(status), diagnosis, message, refusal })
+    let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);
+    Box::new(Failed { refusal, refuses_thoughts, ..*Failed::new(diagnosis, Some(status), message) })
 }
 
 /// The status as it was repaired (resilience specification, 18).
@@ -349,7 +376,7 @@ fn not_translated(request: &ClientRequest, judge: &Judge, refusal: &Refused) -> 
     let body = in_clients_words(request, status, refusal.code, &message);
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
     let refusal = Some(Refusal { status, headers, body });
-    Box::new(Failed { kind: kind(&diagnosis), status: Some(status), diagnosis, message, refusal })
+    Box::new(Failed { refusal, ..*Failed::new(diagnosis, Some(status), message) })
 }
 
 /// The refusal in the upstream's own bytes, unless they are no JSON at all.
@@ -373,8 +400,7 @@ fn not_built(judge: &Judge, error: &BuildError) -> Box<Failed> {
     match error {
         BuildError::Model(_) => {
             let diagnosis = judge.http(400, &HeaderMap::new(), "", &UpstreamError::default(), &message);
-            let status = Some(StatusCode::BAD_REQUEST);
-            Box::new(Failed { kind: kind(&diagnosis), status, diagnosis, message, refusal: None })
+            Failed::new(diagnosis, Some(StatusCode::BAD_REQUEST), message)
         }
         BuildError::BaseUrl { .. } | BuildError::Header(_) => transport_failure(judge, Reason::Unreachable, &message),
     }
@@ -410,8 +436,7 @@ async fn error_body(gateway: &Gateway, body: upstream::Body) -> Bytes {
 
 /// The request never left: a proxy of ours is down, or an address is not allowed.
 fn kept_here(judge: &Judge, message: String) -> Box<Failed> {
-    let (diagnosis, kind) = (judge.local(&message), Reason::Unreachable.kind());
-    Box::new(Failed { diagnosis, kind, status: None, message, refusal: None })
+    Box::new(Failed { kind: Reason::Unreachable.kind(), ..*Failed::new(judge.local(&message), None, message) })
 }
 
 fn transport_failure(judge: &Judge, reason: Reason, message: &str) -> Box<Failed> {
@@ -425,5 +450,5 @@ fn stream_failure(judge: &Judge, failure: &StreamFailure) -> Box<Failed> {
         StreamFailure::Broken { message, .. } => (None, message.clone()),
     };
     let status = restated(&diagnosis).or_else(|| status.and_then(|status| StatusCode::from_u16(status).ok()));
-    Box::new(Failed { kind: kind(&diagnosis), status, diagnosis, message, refusal: None })
+    Failed::new(diagnosis, status, message)
 }

@@ -6,12 +6,15 @@
 
 use bytes::Bytes;
 use dialects::canonical::IdMap;
+use dialects::canonical::{Part, ReasoningMode};
+use dialects::thoughts::{Thoughts, has_foreign_thoughts, without_thoughts};
 use dialects::translate::{Refusal, read_request, write_request};
-use dialects::{Glance, ensure_model, model_edit, pieces, remove_member, splice};
+use dialects::{Glance, continuation, ensure_model, model_edit, pieces, remove_member, splice};
 use domain::{Dialect, Operation};
 use upstream::Payload;
 
 use crate::exchange;
+use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::Step;
 
@@ -24,42 +27,80 @@ pub(crate) struct Translated {
     pub(crate) warnings: Vec<String>,
     /// Names and ids that were changed, for the way back.
     pub(crate) ids: IdMap,
+    /// The request as its client meant it: with what it continues by id in front of its input.
+    pub(crate) meant: Bytes,
 }
 
-/// The body for this step.
+/// The body for this step; `without`: what of earlier thinking must not be in it.
 ///
 /// # Errors
 /// What the request says that the upstream's dialect has no words for.
-pub(crate) fn translate(request: &ClientRequest, step: &Step) -> Result<Translated, Refusal> {
+pub(crate) fn translate(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    without: Option<Thoughts>,
+) -> Result<Translated, Refusal> {
     let model = &step.candidate.model;
     let (source, target) = (request.dialect(), step.operation.dialect());
+    let continued = (source == Dialect::Responses).then(|| continued(gateway, request)).flatten();
     if source == target {
-        return Ok(rewrite(request.operation, &request.body, &request.glance, model));
+        let mut body = continued.as_ref().unwrap_or(&request.body).clone();
+        let foreign = has_foreign_thoughts(&body).then_some(Thoughts::Foreign);
+        if let Some(thoughts) = without.or(foreign) {
+            body = without_thoughts(source, &body, thoughts);
+        }
+        return Ok(rewrite(request.operation, &body, &request.body, &request.glance, model));
     }
-    let mut asked = read_request(source, &request.body, model, request.stream)?;
+    let meant = continued.unwrap_or_else(|| request.body.clone());
+    let target_facts = exchange::target(&step.provider, model, &gateway.settings().translation);
+    let mut asked = read_request(source, &meant, model, request.stream)?;
     asked.model.clone_from(model);
-    let written = write_request(target, &asked, &exchange::target(&step.provider, model))?;
+    gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());
+    if without == Some(Thoughts::All) {
+        asked.turns.iter_mut().for_each(|turn| turn.parts.retain(|part| !matches!(part, Part::Reasoning { .. })));
+        asked.reasoning.mode = ReasoningMode::Off;
+    }
+    let written = write_request(target, &asked, &target_facts)?;
     let background = request.glance.background.is_some().then(|| BACKGROUND_DEGRADE.to_owned());
     let warnings = written.warnings.iter().map(exchange::word).chain(background).collect();
-    Ok(Translated { body: written.body.into(), warnings, ids: written.ids })
+    Ok(Translated { body: written.body.into(), warnings, ids: written.ids, meant })
 }
 
-fn rewrite(operation: Operation, body: &Bytes, glance: &Glance, model: &str) -> Translated {
+/// The whole of a conversation that the request continues by the id of an answer that is kept here. What another store
+/// keeps is left to it: the id then stays in the request.
+fn continued(gateway: &Gateway, request: &ClientRequest) -> Option<Bytes> {
+    let id = continuation::previous(&request.body)?;
+    let key = request.key.as_ref().map(|key| key.id.to_string());
+    let earlier = gateway.memo().lock().conversation(&id, key.as_deref(), gateway.now())?;
+    continuation::continued(&request.body, &earlier)
+}
+
+/// `glance` is of `original`: where the body is another one by now, it is looked at anew.
+fn rewrite(operation: Operation, body: &Bytes, original: &Bytes, glance: &Glance, model: &str) -> Translated {
+    if body.as_ptr() != original.as_ptr() {
+        return match dialects::glance(operation, body) {
+            Ok(glance) => rewrite(operation, body, body, &glance, model),
+            Err(_) => rewrite(operation, original, original, glance, model),
+        };
+    }
     let cut = glance.background.is_some().then(|| remove_member(body, "background")).flatten();
     let Some(cut) = cut else {
         return Translated {
             body: named(operation, body, glance, model),
             warnings: Vec::new(),
             ids: IdMap::default(),
+            meant: body.clone(),
         };
     };
     // What is left is read anew: behind the cut every place is another one.
     let rest = splice(body, &mut [cut]);
+    let (meant, warnings) = (rest.clone(), vec![BACKGROUND_DEGRADE.to_owned()]);
     let body = match dialects::glance(operation, &rest) {
         Ok(glance) => named(operation, &rest, &glance, model),
         Err(_) => rest.into(),
     };
-    Translated { body, warnings: vec![BACKGROUND_DEGRADE.to_owned()], ids: IdMap::default() }
+    Translated { body, warnings, ids: IdMap::default(), meant }
 }
 
 /// The body with the model's name in it.
@@ -88,7 +129,7 @@ mod tests {
         ] {
             let bytes = Bytes::from_static(body.as_bytes());
             let glance = dialects::glance(Operation::Responses, &bytes).expect("a good body");
-            let translated = rewrite(Operation::Responses, &bytes, &glance, "m");
+            let translated = rewrite(Operation::Responses, &bytes, &bytes, &glance, "m");
             assert_eq!(translated.body.into_bytes(), expected, "{body}");
             assert_eq!(!translated.warnings.is_empty(), degraded, "{body}");
         }

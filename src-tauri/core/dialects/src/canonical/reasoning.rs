@@ -111,7 +111,8 @@ pub fn reads(target: Origin, maker: Origin) -> bool {
     target == maker && maker != Origin::Anyone
 }
 
-const SEAL: &str = "omr1";
+/// What a proof that is marked with its maker begins with; a dot follows.
+pub(crate) const SEAL: &str = "omr1";
 
 /// A proof by `maker` in the words of `dialect`: as it is where that is the dialect's own maker, else marked. None when
 /// there is no maker who could read it again.

@@ -6,6 +6,17 @@ use bytes::Bytes;
 
 use super::request::{Effort, Origin, ToolKind};
 
+/// What becomes of a tool that the receiving side cannot have. One that the client forces is always refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ForeignTools {
+    /// Left out with a warning.
+    #[default]
+    Drop,
+    /// Refused where the client brings no other tool: without it the request would mean something else.
+    RefuseAlone,
+    Refuse,
+}
+
 /// What the receiving model can take. Unknown counts as capable.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -41,8 +52,7 @@ pub struct Target {
     pub reasoning_replay: bool,
     /// Keeps `cache_control` in Chat content parts (OpenRouter with Claude models).
     pub chat_cache_marks: bool,
-    /// A tool it cannot have is a refusal instead of a warning.
-    pub refuses_foreign_tools: bool,
+    pub foreign_tools: ForeignTools,
     /// Anthropic: marks what is worth caching in requests of dialects that have no such marks.
     pub marks_cache: bool,
 }
@@ -72,7 +82,7 @@ impl Target {
             tool_ids_9_alnum: false,
             reasoning_replay: false,
             chat_cache_marks: false,
-            refuses_foreign_tools: false,
+            foreign_tools: ForeignTools::Drop,
             marks_cache: false,
         }
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::request::{Part, Request, Role, Tool, ToolChoice, ToolKind};
-use super::target::{Target, Warning};
+use super::target::{ForeignTools, Target, Warning};
 use crate::translate::Refusal;
 
 /// The tools of a request as one dialect can be told of them.
@@ -29,7 +29,7 @@ pub struct Tooling {
 /// Fits the tools of `request` to `dialect`.
 ///
 /// # Errors
-/// A tool that does not exist there, when the client forces it or `target` refuses such tools.
+/// A tool that does not exist there, when the client forces it or `target` refuses it.
 pub fn fit(request: &Request, dialect: Dialect, target: &Target) -> Result<Tooling, Refusal> {
     let mut fitted = Tooling::default();
     let has_client_tools = request.tools.iter().any(|tool| !matches!(tool.kind, ToolKind::Server(_)));
@@ -39,7 +39,12 @@ pub fn fit(request: &Request, dialect: Dialect, target: &Target) -> Result<Tooli
             && !runs(dialect, kind, has_client_tools)
         {
             let forced = matches!(&request.tool_choice, Some(ToolChoice::One(name)) if *name == tool.name);
-            if forced || target.refuses_foreign_tools {
+            let refused = match target.foreign_tools {
+                ForeignTools::Drop => false,
+                ForeignTools::RefuseAlone => !has_client_tools,
+                ForeignTools::Refuse => true,
+            };
+            if forced || refused {
                 return Err(Refusal::of_tool(&tool.name));
             }
             fitted.warnings.push(Warning { code: "DROPPED_TOOL", about: tool.name.clone() });

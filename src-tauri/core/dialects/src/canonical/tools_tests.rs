@@ -42,9 +42,14 @@ fn tools_of_the_vendor_go_where_they_run_and_nowhere_else() {
 #[test]
 fn a_tool_that_is_forced_or_insisted_on_is_refused_by_name() {
     let forced = request(Dialect::Responses, vec![server("computer")], Some(ToolChoice::One("computer".to_owned())));
-    let strict = Target { refuses_foreign_tools: true, ..Target::unknown("m") };
+    let strict = Target { foreign_tools: ForeignTools::Refuse, ..Target::unknown("m") };
+    let alone = Target { foreign_tools: ForeignTools::RefuseAlone, ..Target::unknown("m") };
     let wished = request(Dialect::Responses, vec![server("computer")], None);
-    for (request, target) in [(&forced, &Target::unknown("m")), (&wished, &strict)] {
+    let spare = request(Dialect::Responses, vec![server("computer"), tool("ls", ToolKind::Function)], None);
+    assert!(fit(&spare, Dialect::Chat, &alone).is_ok());
+    for (request, target) in
+        [(&forced, &Target::unknown("m")), (&wished, &strict), (&wished, &alone), (&spare, &strict)]
+    {
         let refusal = fit(request, Dialect::Chat, target).unwrap_err();
         assert_eq!((refusal.code, refusal.field.as_str()), ("unsupported_tool", "tools"));
         assert!(refusal.message.contains("`computer`"));

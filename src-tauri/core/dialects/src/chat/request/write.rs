@@ -265,11 +265,6 @@ impl<'a> Writer<'a> {
         if sampling.top_k.is_some() && !speaks_top_k {
             self.warn("DROPPED_PARAMETER", "top_k");
         }
-        // Other dialects have no words for several answers.
-        let n = sampling.n.filter(|n| *n != 1 || request.source == Dialect::Chat);
-        if n.is_some() && request.source != Dialect::Chat {
-            self.warn("DROPPED_PARAMETER", "n");
-        }
         Sampling {
             temperature: self.taken("temperature", sampling.temperature),
             top_p: self.taken("top_p", sampling.top_p),
@@ -278,7 +273,7 @@ impl<'a> Writer<'a> {
             frequency_penalty: self.taken("frequency_penalty", sampling.frequency_penalty),
             presence_penalty: self.taken("presence_penalty", sampling.presence_penalty),
             stop: self.taken("stop", stop),
-            n: self.taken("n", n.filter(|_| request.source == Dialect::Chat)),
+            n: self.taken("n", sampling.n.filter(|_| request.source == Dialect::Chat)),
             logprobs: self.taken("logprobs", sampling.logprobs),
             top_logprobs: self.taken("top_logprobs", sampling.top_logprobs),
             logit_bias: self.taken("logit_bias", sampling.logit_bias.as_ref()),

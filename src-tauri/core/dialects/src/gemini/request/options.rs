@@ -155,8 +155,6 @@ fn sampling<'a>(request: &'a Request, target: &Target, drop: &mut dyn FnMut(&str
     config.max_output_tokens = request.max_output.map(|tokens| tokens.min(most));
     if request.source == Dialect::Gemini {
         config.candidate_count = sampling.n;
-    } else if sampling.n.is_some_and(|n| n > 1) {
-        drop("n");
     }
     let stops = &sampling.stop;
     config.stop_sequences = if stops.len() <= MAX_STOPS && stops.iter().all(|stop| !stop.is_empty()) {

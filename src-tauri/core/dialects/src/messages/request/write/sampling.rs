@@ -69,7 +69,6 @@ pub(super) fn fit<'a>(request: &'a Request, target: &Target, thinks: bool, warni
 fn without_counterpart(request: &Request) -> impl Iterator<Item = &'static str> {
     let sampling = &request.sampling;
     [
-        ("n", sampling.n.is_some_and(|n| n > 1)),
         ("seed", sampling.seed.is_some()),
         ("frequency_penalty", sampling.frequency_penalty.is_some_and(|penalty| penalty != 0.0)),
         ("presence_penalty", sampling.presence_penalty.is_some_and(|penalty| penalty != 0.0)),

@@ -282,7 +282,6 @@ impl<'a> Writer<'a> {
             ("frequency_penalty", sampling.frequency_penalty.is_some()),
             ("presence_penalty", sampling.presence_penalty.is_some()),
             ("stop", !sampling.stop.is_empty()),
-            ("n", sampling.n.is_some_and(|n| n > 1)),
             ("logprobs", sampling.logprobs == Some(true)),
             ("logit_bias", sampling.logit_bias.is_some()),
         ] {

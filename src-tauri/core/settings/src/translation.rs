@@ -1,0 +1,23 @@
+//! What happens where an agent and a provider speak different dialects (gateway specification, 2).
+
+use domain::{choice, section};
+
+choice! {
+    /// What becomes of a tool that only its own vendor runs, such as web search, where the provider does not have it.
+    pub enum ForeignTools {
+        /// Left out with a warning, unless the request leans on it: it forces it, or brings no other tool.
+        WhenSpare = "when-spare",
+        /// Always left out with a warning.
+        Drop = "drop",
+        /// Always refused, naming the tool.
+        Refuse = "refuse",
+    }
+}
+
+section! {
+    /// How requests become those of another dialect.
+    pub struct Config {
+        /// What becomes of a tool that only its own vendor runs, where the provider does not have it.
+        pub foreign_tools: ForeignTools = ForeignTools::WhenSpare;
+    }
+}

@@ -1,0 +1,257 @@
+//! What of an answer is kept for the conversation's next turn, because the next request may not carry it.
+//!
+//! Two things get lost between turns. A Responses client may name the answer it continues instead of sending everything
+//! again; where the provider does not store answers, this does (gateway specification, 2.6, rule 9). And clients of one
+//! dialect drop what belongs to another: the proof on a Gemini tool call, the reasoning that some Chat hosts want back
+//! (2.7, rules 4 and 5). Both are kept in memory, bounded in number, bytes and time; what is gone is answered as if it had
+//! never been here, and clients then send the whole conversation.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dialects::canonical::{Answer, Origin, Part, Request, Role, Target};
+use dialects::{PartKind, continuation};
+use domain::{Dialect, Millis, Timestamp};
+use lru::LruCache;
+
+use crate::exchange::Back;
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+
+/// Conversations that can be continued by the id of their last answer.
+const ANSWERS: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
+/// Bytes of all of them together, counted as if none shared a piece with another.
+const ANSWER_BYTES: usize = 64 * 1024 * 1024;
+const ANSWERS_LIVE: Millis = Millis::hours(24);
+/// Tool calls whose proof or reasoning is remembered.
+const CALLS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
+const CALLS_LIVE: Millis = Millis::hours(2);
+/// The longest reasoning worth keeping, in bytes.
+const REASONING: usize = 256 * 1024;
+
+/// The memory of all conversations.
+#[derive(Debug)]
+pub(crate) struct Memo {
+    answers: LruCache<String, Conversation>,
+    answer_bytes: usize,
+    calls: LruCache<String, Call>,
+}
+
+/// A conversation up to and with one answer.
+#[derive(Debug)]
+struct Conversation {
+    /// The client key it belongs to: ids are guessable, conversations are nobody else's.
+    key: Option<String>,
+    pieces: Vec<Bytes>,
+    bytes: usize,
+    at: Timestamp,
+}
+
+/// What a tool call came with.
+#[derive(Debug)]
+struct Call {
+    origin: Origin,
+    signature: Option<String>,
+    reasoning: Option<Arc<str>>,
+    at: Timestamp,
+}
+
+impl Default for Memo {
+    fn default() -> Self {
+        Memo { answers: LruCache::new(ANSWERS), answer_bytes: 0, calls: LruCache::new(CALLS) }
+    }
+}
+
+impl Memo {
+    /// Everything up to and with the answer `id`.
+    pub(crate) fn conversation(&mut self, id: &str, key: Option<&str>, now: Timestamp) -> Option<Vec<Bytes>> {
+        let kept = self.answers.get(id)?;
+        let is_theirs = kept.key.as_deref() == key && now.since(kept.at) < ANSWERS_LIVE;
+        is_theirs.then(|| kept.pieces.clone())
+    }
+
+    fn keep_answer(&mut self, id: String, key: Option<String>, pieces: Vec<Bytes>, now: Timestamp) {
+        let bytes = pieces.iter().map(Bytes::len).sum();
+        if bytes > ANSWER_BYTES {
+            return;
+        }
+        let replaced = self.answers.push(id, Conversation { key, pieces, bytes, at: now });
+        self.answer_bytes += bytes;
+        self.answer_bytes -= replaced.map_or(0, |(_, old)| old.bytes);
+        while self.answer_bytes > ANSWER_BYTES {
+            let Some((_, oldest)) = self.answers.pop_lru() else { break };
+            self.answer_bytes -= oldest.bytes;
+        }
+    }
+
+    fn keep_calls(&mut self, answer: &Answer, origin: Origin, now: Timestamp) {
+        let mut reasoning: Option<Arc<str>> = None;
+        for part in &answer.parts {
+            match &part.kind {
+                PartKind::Reasoning if part.text.len() <= REASONING => reasoning = Some(part.text.as_str().into()),
+                PartKind::ToolCall { id: Some(id), .. } => {
+                    let signature = Some(part.signature.clone()).filter(|proof| !proof.is_empty());
+                    let call = Call { origin, signature, reasoning: reasoning.clone(), at: now };
+                    self.calls.put(id.clone(), call);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives a request back what its client could not carry.
+    pub(crate) fn remind(&mut self, request: &mut Request, target: &Target, now: Timestamp) {
+        if target.origin != Origin::Google && !target.reasoning_replay {
+            return;
+        }
+        for turn in request.turns.iter_mut().filter(|turn| turn.role == Role::Assistant) {
+            let mut thought = None;
+            let has_reasoning = turn.parts.iter().any(|part| matches!(part, Part::Reasoning { .. }));
+            for part in &mut turn.parts {
+                let Part::ToolCall { id, signature, .. } = part else { continue };
+                let Some(call) = self.calls.get(id.as_str()).filter(|call| now.since(call.at) < CALLS_LIVE) else {
+                    continue;
+                };
+                if signature.is_none() && call.origin == target.origin {
+                    signature.clone_from(&call.signature);
+                }
+                thought = thought.or_else(|| call.reasoning.clone());
+            }
+            if let Some(text) = thought.filter(|_| target.reasoning_replay && !has_reasoning) {
+                turn.parts.insert(0, plain_reasoning(&text));
+            }
+        }
+    }
+}
+
+fn plain_reasoning(text: &str) -> Part {
+    Part::Reasoning { text: text.to_owned(), signature: None, encrypted: None, item_id: None, origin: Origin::Anyone }
+}
+
+/// What is to be kept of one answer, once it is whole.
+pub(crate) struct Keepsake {
+    gateway: Gateway,
+    /// Of a conversation that may be continued by id: whose it is, and what was said before the answer.
+    conversation: Option<(Option<String>, Vec<Bytes>)>,
+    /// Whose proofs the answer's calls carry, where they will be missed.
+    origin: Option<Origin>,
+    back: Back,
+}
+
+impl Keepsake {
+    /// Nothing where nothing of the answer will be missed. `body` is the request as its client meant it.
+    pub(crate) fn of(
+        gateway: &Gateway,
+        request: &ClientRequest,
+        body: &[u8],
+        target: &Target,
+        back: &Back,
+    ) -> Option<Keepsake> {
+        let keeps = request.dialect() == Dialect::Responses && continuation::stored(body).keep;
+        let conversation = keeps
+            .then(|| Some((request.key.as_ref().map(|key| key.id.to_string()), vec![continuation::input_items(body)?])))
+            .flatten();
+        let origin = (target.origin == Origin::Google || target.reasoning_replay).then_some(target.origin);
+        (conversation.is_some() || origin.is_some()).then(|| Keepsake {
+            gateway: gateway.clone(),
+            conversation,
+            origin,
+            back: back.clone(),
+        })
+    }
+
+    /// The answer is whole.
+    pub(crate) fn keep(self, answer: &Answer) {
+        let now = self.gateway.now();
+        if let Some((key, mut pieces)) = self.conversation
+            && let Some((id, output)) = continuation::output_items(&self.back.body(answer))
+        {
+            pieces.push(output);
+            self.gateway.memo().lock().keep_answer(id, key, pieces, now);
+        }
+        if let Some(origin) = self.origin {
+            self.gateway.memo().lock().keep_calls(answer, origin, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dialects::FinishReason;
+    use dialects::canonical::{AnswerPart, ToolKind, Turn};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000);
+
+    #[test]
+    fn a_conversation_is_its_own_keys_and_is_forgotten_after_a_day() {
+        let mut memo = Memo::default();
+        memo.keep_answer("resp_1".to_owned(), Some("k1".to_owned()), vec![Bytes::from_static(b"{}")], NOW);
+        assert!(memo.conversation("resp_1", Some("k1"), NOW).is_some());
+        assert!(memo.conversation("resp_1", None, NOW).is_none());
+        assert!(memo.conversation("resp_1", Some("k2"), NOW).is_none());
+        assert!(memo.conversation("resp_1", Some("k1"), NOW + Millis::hours(24)).is_none());
+    }
+
+    #[test]
+    fn the_oldest_conversations_make_room() {
+        let mut memo = Memo::default();
+        let third = Bytes::from(vec![b' '; ANSWER_BYTES / 3]);
+        for n in 0..5 {
+            memo.keep_answer(format!("resp_{n}"), None, vec![third.clone()], NOW);
+        }
+        let kept: Vec<_> = (0..5).filter(|n| memo.conversation(&format!("resp_{n}"), None, NOW).is_some()).collect();
+        assert_eq!(kept, [2, 3, 4]);
+        assert!(memo.answer_bytes <= ANSWER_BYTES);
+        memo.keep_answer("large".to_owned(), None, vec![Bytes::from(vec![b' '; ANSWER_BYTES + 1])], NOW);
+        assert!(memo.conversation("large", None, NOW).is_none() && memo.conversation("resp_4", None, NOW).is_some());
+    }
+
+    fn called() -> Answer {
+        let part = |kind, text: &str, signature: &str| AnswerPart {
+            kind,
+            text: text.to_owned(),
+            signature: signature.to_owned(),
+        };
+        let call = PartKind::ToolCall { id: Some("call_1".to_owned()), name: "ls".to_owned() };
+        let parts = vec![part(PartKind::Reasoning, "hm", ""), part(call, "{}", "proof")];
+        Answer { parts, finish: Some(FinishReason::ToolCalls), ..Answer::default() }
+    }
+
+    fn reminded(target: &Target, origin: Origin, after: Millis) -> Vec<Part> {
+        let mut memo = Memo::default();
+        memo.keep_calls(&called(), origin, NOW);
+        let mut request = Request::new("m", Dialect::Chat);
+        request.turns.push(Turn {
+            role: Role::Assistant,
+            parts: vec![Part::ToolCall {
+                id: "call_1".to_owned(),
+                name: "ls".to_owned(),
+                arguments: "{}".to_owned(),
+                kind: ToolKind::Function,
+                signature: None,
+                cache: None,
+            }],
+        });
+        memo.remind(&mut request, target, NOW + after);
+        request.turns.remove(0).parts
+    }
+
+    #[test]
+    fn a_call_gets_its_proof_and_its_reasoning_back_from_those_who_want_them() {
+        let google = Target { origin: Origin::Google, ..Target::unknown("m") };
+        let replaying = Target { reasoning_replay: true, ..Target::unknown("m") };
+        let proof = |parts: &[Part]| match parts.last() {
+            Some(Part::ToolCall { signature, .. }) => signature.clone(),
+            _ => None,
+        };
+        assert_eq!(proof(&reminded(&google, Origin::Google, Millis::ZERO)).as_deref(), Some("proof"));
+        assert_eq!(proof(&reminded(&google, Origin::Google, CALLS_LIVE)), None);
+        assert_eq!(proof(&reminded(&google, Origin::Anyone, Millis::ZERO)), None);
+        let parts = reminded(&replaying, Origin::Anyone, Millis::ZERO);
+        assert!(matches!(&parts[..], [Part::Reasoning { text, .. }, Part::ToolCall { .. }] if text == "hm"));
+        assert_eq!(reminded(&Target::unknown("m"), Origin::Anyone, Millis::ZERO).len(), 1);
+    }
+}

@@ -1,0 +1,157 @@
+//! What one turn leaves for the next: answers continued by id, proofs of reasoning, reasoning that is wanted back.
+
+use domain::Dialect;
+use fake_upstream::{Answer, Step};
+use serde_json::{Value, json};
+
+use crate::world::{Upstreams, heard, text};
+
+fn responses(model: &str, more: Value) -> String {
+    let mut body = json!({"model": model});
+    for (name, value) in more.as_object().expect("an object") {
+        body[name] = value.clone();
+    }
+    body.to_string()
+}
+
+#[tokio::test]
+async fn an_answer_is_continued_by_its_id_at_a_provider_that_stores_none() {
+    let upstreams = Upstreams::start().await;
+    for upstream in [Dialect::Chat, Dialect::Messages, Dialect::Gemini] {
+        for stream in [false, true] {
+            let model = format!("{}/m1", Upstreams::provider(upstream));
+            let connection = upstreams.of(upstream);
+            upstreams.world.script_model(connection, "m1").then(Step::ok("The first answer")).then(Step::ok("Hello"));
+            let first = responses(&model, json!({"input": "The first question", "stream": stream}));
+            let reply = upstreams.world.agent().post("/v1/responses", first).await;
+            let answer = heard(Dialect::Responses, &reply, stream);
+            let id = answer.id.clone().expect("an id");
+            let next = json!({"input": "The second question", "previous_response_id": id, "stream": stream});
+            let reply = upstreams.world.agent().post("/v1/responses", responses(&model, next)).await;
+            assert!(text(&heard(Dialect::Responses, &reply, stream)).contains("Hello"), "{upstream}");
+            let calls = upstreams.world.calls(connection);
+            let sent = calls.last().expect("a call").json().to_string();
+            let place = |words: &str| sent.find(words).unwrap_or_else(|| panic!("{upstream}: `{words}` in {sent}"));
+            assert!(place("The first question") < place("The first answer"), "{upstream}");
+            assert!(place("The first answer") < place("The second question"), "{upstream}");
+        }
+    }
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_was_not_kept_cannot_be_continued() {
+    let upstreams = Upstreams::start().await;
+    let first = responses("deepseek/m1", json!({"input": "x", "store": false}));
+    let reply = upstreams.world.agent().post("/v1/responses", first).await;
+    let id = reply.json()["id"].as_str().expect("an id").to_owned();
+    for id in [id.as_str(), "resp_unknown"] {
+        let next = responses("deepseek/m1", json!({"input": "y", "previous_response_id": id}));
+        let reply = upstreams.world.agent().post("/v1/responses", next).await;
+        assert_eq!(reply.status, 400, "{}", reply.text());
+        assert_eq!(reply.json()["error"]["code"], "previous_response_not_found");
+    }
+    assert_eq!(upstreams.world.calls(upstreams.of(Dialect::Chat)).len(), 1);
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn nobody_continues_the_conversation_of_another_key() {
+    let upstreams = Upstreams::start().await;
+    let other = upstreams.world.make_key(json!({"name": "other"})).await;
+    let first = responses("deepseek/m1", json!({"input": "a secret"}));
+    let reply = upstreams.world.agent().post("/v1/responses", first).await;
+    let id = reply.json()["id"].as_str().expect("an id").to_owned();
+    let next = responses("deepseek/m1", json!({"input": "y", "previous_response_id": id}));
+    let reply = upstreams.world.stranger().with_key(&other).post("/v1/responses", next).await;
+    assert_eq!(reply.json()["error"]["code"], "previous_response_not_found", "{}", reply.text());
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn thinking_of_one_maker_never_reaches_another() {
+    let upstreams = Upstreams::start().await;
+    let body = json!({
+        "model": "anthropic/m1", "max_tokens": 64,
+        "messages": [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "their own", "signature": "EqQB"},
+                {"type": "thinking", "thinking": "of another", "signature": "omr1.openai.gAAA"},
+                {"type": "text", "text": "a"},
+            ]},
+            {"role": "user", "content": "r"},
+        ],
+    });
+    let reply = upstreams.world.agent().post("/v1/messages", body.to_string()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let sent = upstreams.world.calls(upstreams.of(Dialect::Messages))[0].json();
+    let blocks = sent["messages"][1]["content"].as_array().expect("blocks");
+    assert_eq!(blocks.len(), 2, "{sent}");
+    assert_eq!((&blocks[0]["signature"], &blocks[1]["text"]), (&json!("EqQB"), &json!("a")));
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn an_account_that_refuses_old_thinking_is_asked_once_more_without_it() {
+    let upstreams = Upstreams::start().await;
+    let connection = upstreams.of(Dialect::Messages);
+    let refusal = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    let body = json!({
+        "model": "anthropic/m1", "max_tokens": 2048, "thinking": {"type": "enabled", "budget_tokens": 1024},
+        "messages": [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "t", "signature": "old"},
+                {"type": "text", "text": "a"},
+            ]},
+            {"role": "user", "content": "r"},
+        ],
+    });
+    upstreams.world.script_model(connection, "m1").then(Step::error(400, refusal)).then(Step::ok("Hello"));
+    let reply = upstreams.world.agent().post("/v1/messages", body.to_string()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.header("x-omniroute-warnings"), Some("DROPPED_REASONING"));
+    let calls = upstreams.world.calls(connection);
+    assert_eq!(calls.len(), 2);
+    assert!(!calls[1].json().to_string().contains("thinking"), "{}", calls[1].json());
+    assert_eq!(upstreams.world.cooling(connection), None);
+
+    // Once is enough: the second refusal is the client's to read.
+    upstreams.world.script_model(connection, "m1").times(2, Step::error(400, refusal));
+    let reply = upstreams.world.agent().post("/v1/messages", body.to_string()).await;
+    assert_eq!(reply.status, 400, "{}", reply.text());
+    assert_eq!(upstreams.world.calls(connection).len(), 4);
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn reasoning_goes_back_to_a_host_that_wants_it_on_calls() {
+    let upstreams = Upstreams::start().await;
+    let connection = upstreams.of(Dialect::Chat);
+    let call = Answer::tool_call("ls", &json!({})).with_reasoning("I should look around");
+    upstreams.world.script_model(connection, "m1").then(Step::answer(call));
+    let tools = json!([{"name": "ls", "input_schema": {"type": "object", "properties": {}}}]);
+    let first = json!({
+        "model": "deepseek/m1", "max_tokens": 64, "tools": tools,
+        "messages": [{"role": "user", "content": "q"}],
+    });
+    let reply = upstreams.world.agent().post("/v1/messages", first.to_string()).await.json();
+    let calls: Vec<&Value> =
+        reply["content"].as_array().expect("blocks").iter().filter(|block| block["type"] == "tool_use").collect();
+    let id = calls[0]["id"].as_str().expect("an id");
+    let next = json!({
+        "model": "deepseek/m1", "max_tokens": 64, "tools": tools,
+        "messages": [
+            {"role": "user", "content": "q"},
+            // The client kept the call and lost the thought.
+            {"role": "assistant", "content": [calls[0]]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "a.txt"}]},
+        ],
+    });
+    let reply = upstreams.world.agent().post("/v1/messages", next.to_string()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let sent = upstreams.world.calls(connection)[1].json();
+    assert_eq!(sent["messages"][1]["reasoning_content"], "I should look around", "{sent}");
+    upstreams.world.check_invariants().await;
+}
