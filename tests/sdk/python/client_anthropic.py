@@ -30,7 +30,6 @@ class Messages:
     def ask(self, ask: Ask, heard: Reply) -> None:
         options = {
             "system": ask.option("system"),
-            "temperature": ask.option("temperature"),
             "stop_sequences": ask.option("stop"),
             "tools": [
                 {"name": name, "description": tool["description"], "input_schema": tool["parameters"]}
@@ -40,6 +39,9 @@ class Messages:
         }
         if name := ask.option("choice"):
             options["tool_choice"] = {"type": "tool", "name": name}
+        if (temperature := ask.option("temperature")) is not None:
+            # The SDK has no word for it any more, the service has.
+            options["extra_body"] = {"temperature": temperature}
         if ask.option("reasoning"):
             options["thinking"] = {"type": "enabled", "budget_tokens": 1024}
         if ask.option("format"):

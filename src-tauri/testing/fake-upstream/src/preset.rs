@@ -10,7 +10,8 @@ use crate::answer::Answer;
 use crate::server::FakeUpstream;
 use crate::step::{Break, Step};
 
-/// The models of [`FakeUpstream::preset_sdk`]. Any other is answered 404.
+/// The models of [`FakeUpstream::preset_sdk`], each also by the name of a Gemini 3 model: `gemini-3-m1`. Any other is
+/// answered 404.
 ///
 /// `m1` answers plain text; `m-reason` reasons first; `m-tool` calls `get_weather` for Berlin, `m-tools` for Berlin and
 /// Paris in parallel, `m-now` calls `get_time` without arguments, `m-think` reasons before it asks for Berlin, and all of
@@ -102,7 +103,10 @@ impl FakeUpstream {
     /// is answered 401.
     pub fn preset_sdk<'k>(&self, key: impl Into<Option<&'k str>>) {
         let key = key.into();
-        let script = |model: &str, step: Step| drop(self.script(key, model).then(step));
+        let script = |model: &str, step: Step| {
+            drop(self.script(key, format!("gemini-3-{model}").as_str()).then(step.clone()));
+            drop(self.script(key, model).then(step));
+        };
         script("m1", Step::ok("Hello from the fake upstream"));
         script("m-reason", Step::answer(reasoning()));
         script("m-tool", Step::tool_turn(weather(&["Berlin"]), repeats_the_result()));

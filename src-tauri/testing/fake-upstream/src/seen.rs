@@ -24,6 +24,9 @@ pub(crate) fn seen(ask: &Ask) -> Value {
         Dialect::Gemini => gemini(&body),
     };
     seen["stream"] = json!(ask.stream);
+    if let Value::Array(turns) = &mut seen["turns"] {
+        join(turns);
+    }
     if let Value::Object(members) = &mut seen {
         members.retain(|_, value| !is_silent(value));
     }
@@ -41,6 +44,22 @@ pub(crate) fn forced_tool(ask: &Ask) -> Option<String> {
         },
         name => Some(name.to_owned()),
     }
+}
+
+/// What the assistant said in pieces is one text.
+fn join(turns: &mut Vec<Value>) {
+    let spoken = |turn: &Value| {
+        let words = turn.as_str()?.strip_prefix("assistant: ")?;
+        let special = ["call ", "reasoning "].iter().any(|word| words.starts_with(word));
+        (!special).then(|| words.to_owned())
+    };
+    turns.dedup_by(|next, before| match (spoken(before), spoken(next)) {
+        (Some(first), Some(more)) => {
+            *before = json!(format!("assistant: {first}{more}"));
+            true
+        }
+        _ => false,
+    });
 }
 
 fn is_silent(value: &Value) -> bool {

@@ -71,17 +71,19 @@ const SCHEMA: [&str; 22] = [
 const FORMATS: [&str; 6] = ["date-time", "enum", "int32", "int64", "float", "double"];
 const MOST_STOPS: usize = 5;
 const LONGEST_NAME: usize = 64;
+/// Models that want every step of the current turn signed.
+const SIGNING: &str = "gemini-3";
 /// The documented word for a call whose signature is lost.
 const SKIPPED: &str = "skip_thought_signature_validator";
 
-pub(super) fn check(body: &Value) -> Verdict {
+pub(super) fn check(model: &str, body: &Value) -> Verdict {
     known("body", body, &MEMBERS)?;
     config(&body["generationConfig"])?;
     tools(body)?;
     for part in entries(&body["systemInstruction"]["parts"]) {
         require(part["text"].is_string(), || "systemInstruction: only text is supported")?;
     }
-    conversation(list(body, "contents")?)
+    conversation(list(body, "contents")?, model.starts_with(SIGNING))
 }
 
 fn config(config: &Value) -> Verdict {
@@ -157,7 +159,7 @@ fn schema(place: &str, value: &Value) -> Verdict {
     inner.chain(entries(&value["anyOf"])).chain(value.get("items")).try_for_each(|inner| schema(place, inner))
 }
 
-fn conversation(contents: &[Value]) -> Verdict {
+fn conversation(contents: &[Value], is_signed: bool) -> Verdict {
     // Signatures are asked for since the last thing the user said.
     let said = |content: &Value| {
         content["role"] != "model" && entries(&content["parts"]).iter().all(|part| part["functionResponse"].is_null())
@@ -185,7 +187,7 @@ fn conversation(contents: &[Value]) -> Verdict {
         let calls: Vec<&Value> = parts.iter().filter(|part| part.get("functionCall").is_some()).collect();
         if let Some(first) = calls.first() {
             require(index > 0, || "contents: a function call must come after a user turn or a function response")?;
-            require(index < current || first["thoughtSignature"].is_string(), || {
+            require(!is_signed || index < current || first["thoughtSignature"].is_string(), || {
                 format!("function call `{}` is missing a thought_signature", text(&first["functionCall"], "name"))
             })?;
         }

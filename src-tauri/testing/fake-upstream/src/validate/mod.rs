@@ -33,7 +33,9 @@ pub(crate) fn check(ask: &Ask, operation: Operation, strict: bool) -> Result<(),
         Operation::ChatCompletions => chat::check(&body),
         Operation::Responses => responses::check(&body),
         Operation::Messages => messages::check(ask.versioned, &body),
-        Operation::GenerateContent | Operation::StreamGenerateContent => gemini::check(&body),
+        Operation::GenerateContent | Operation::StreamGenerateContent => {
+            gemini::check(ask.model.as_deref().unwrap_or_default(), &body)
+        }
         Operation::CountTokens => list(&body, "messages").map(drop),
         Operation::GeminiCountTokens => Ok(()),
         Operation::Embeddings => require(!body["input"].is_null(), || "input: field required"),

@@ -8,7 +8,7 @@ use crate::dialects::SIGNATURE;
 const CHAT: &str = "/v1/chat/completions";
 const RESPONSES: &str = "/v1/responses";
 const MESSAGES: &str = "/v1/messages";
-const GEMINI: &str = "/v1beta/models/m:generateContent";
+const GEMINI: &str = "/v1beta/models/gemini-3-m:generateContent";
 
 fn refusal(uri: &str, body: &str) -> Option<String> {
     let request = Request::post(uri).header("anthropic-version", "2023-06-01").body(()).unwrap();
