@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::provider::DEFAULT_CONTEXT;
 use crate::rules::{self, ErrorRuleEntry, QuotaFamily};
-use crate::{Error, Model, Price, Provider, Quirk, Supports};
+use crate::{Error, Model, Price, Provider, Quirk, Supports, Thinking};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +55,9 @@ struct ProviderFile {
     error_rule: Vec<ErrorRuleEntry>,
     #[serde(default)]
     quota_family: Vec<QuotaFamily>,
+    /// Beginnings of model ids by the way thinking is asked for; models of no entry are given a budget.
+    #[serde(default)]
+    thinking: BTreeMap<Thinking, Vec<String>>,
     #[serde(default)]
     models: Vec<ModelEntry>,
 }
@@ -128,6 +131,7 @@ impl ProviderFile {
             key_hint: self.key_hint,
             egress_bucket: self.egress_bucket,
             quota_families: self.quota_family,
+            thinking: self.thinking,
             rules: Arc::new(ProviderRules {
                 restatements: self.restate,
                 error_rules: self.error_rule.into_iter().map(ErrorRuleEntry::into_rule).collect(),

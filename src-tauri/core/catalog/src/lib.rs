@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use model::{Model, Supports};
 pub use pricing::Price;
-pub use provider::{Provider, Quirk};
+pub use provider::{Provider, Quirk, Thinking};
 pub use rules::QuotaFamily;
 
 /// Why the catalogue's data cannot be used.
@@ -250,6 +250,22 @@ mod tests {
         }
         let spared = catalog.by_name("opencode").expect("a provider").nature("m", None, true);
         assert_eq!((spared.disable_cooling, spared.egress_bucket.as_deref()), (true, Some("opencode")));
+    }
+
+    #[test]
+    fn thinking_is_asked_for_in_the_form_of_the_models_family() {
+        let catalog = builtin();
+        for (provider, model, expected) in [
+            ("anthropic", "claude-opus-4-6", Thinking::Budget),
+            ("anthropic", "claude-opus-4-8", Thinking::Adaptive),
+            ("anthropic", "claude-sonnet-5-5", Thinking::Adaptive),
+            ("anthropic", "claude-haiku-5-5", Thinking::Budget),
+            ("gemini", "gemini-2.5-pro", Thinking::Budget),
+            ("gemini", "gemini-3.9-not-yet-known", Thinking::Level),
+            ("gemini", "gemma-3-27b-it", Thinking::Refused),
+        ] {
+            assert_eq!(catalog.by_name(provider).expect("a provider").thinking(model), expected, "{model}");
+        }
     }
 
     #[test]

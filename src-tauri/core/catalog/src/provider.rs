@@ -61,12 +61,29 @@ pub struct Provider {
     pub egress_bucket: Option<String>,
     /// Models that share one quota.
     pub quota_families: Vec<QuotaFamily>,
+    /// Beginnings of model ids by the way their thinking is asked for.
+    pub thinking: BTreeMap<Thinking, Vec<String>>,
     /// What is known about its failures.
     pub rules: Arc<ProviderRules>,
     /// Made by the user.
     pub custom: bool,
     /// May be on a loopback or private address.
     pub allow_private_network: bool,
+}
+
+/// How a model is told how much to think (gateway specification, 2.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// By tokens.
+    #[default]
+    Budget,
+    /// It decides itself, with an effort as a hint; a budget is refused (newest Anthropic models).
+    Adaptive,
+    /// By a level (Gemini 3).
+    Level,
+    /// Not at all: it refuses to be told.
+    Refused,
 }
 
 /// How a host departs from the dialect it speaks (gateway specification, 2.16).
@@ -98,8 +115,6 @@ pub enum Quirk {
     MessagesNative,
     /// Web search and function declarations exclude each other.
     NoSearchWithFunctions,
-    /// Refuses a thinking configuration.
-    NoThinkingConfig,
     /// Wants `?beta=true` on the Messages endpoint.
     AnthropicBetaQuery,
 }
@@ -134,6 +149,7 @@ impl Provider {
             key_hint: None,
             egress_bucket: None,
             quota_families: Vec::new(),
+            thinking: BTreeMap::new(),
             rules: Arc::new(ProviderRules::default()),
             custom: true,
             allow_private_network: node.allow_private_network,
@@ -173,6 +189,13 @@ impl Provider {
             disable_cooling,
             egress_bucket: self.egress_bucket.clone(),
         }
+    }
+
+    /// How that model is told how much to think: the longest beginning that fits its id decides.
+    pub fn thinking(&self, model: &str) -> Thinking {
+        let beginnings = self.thinking.iter().flat_map(|(form, names)| names.iter().map(move |name| (name, *form)));
+        let fitting = beginnings.filter(|(name, _)| model.starts_with(name.as_str()));
+        fitting.max_by_key(|(name, _)| name.len()).map(|(_, form)| form).unwrap_or_default()
     }
 
     pub fn has(&self, quirk: Quirk) -> bool {

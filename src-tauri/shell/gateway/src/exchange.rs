@@ -4,7 +4,7 @@
 //! wants a body, and tell a body as a stream, whatever the dialects.
 
 use bytes::{Bytes, BytesMut};
-use catalog::{Provider, Quirk};
+use catalog::{Provider, Quirk, Thinking};
 use dialects::UpstreamError;
 use dialects::canonical::{Answer, Effort, ForeignTools, IdMap, Origin, Target, Warning};
 use dialects::translate::{self, Reply, StreamWriter};
@@ -75,12 +75,18 @@ pub(crate) fn target(provider: &Provider, model: &str, settings: &translation::C
         target.efforts = known.efforts.iter().filter_map(|word| Effort::parse(word)).collect();
         target.unsupported.clone_from(&known.unsupported_params);
     }
+    match provider.thinking(model) {
+        Thinking::Budget => {}
+        Thinking::Adaptive => target.adaptive_thinking = true,
+        Thinking::Level => target.thinking_level = true,
+        Thinking::Refused => target.reasoning_effort = false,
+    }
     target.developer_role = target.origin == Origin::OpenAi;
     target.system_role = !provider.has(Quirk::NoSystemRole);
     target.stream_options = !provider.has(Quirk::NoStreamOptions);
     target.max_completion_tokens = provider.has(Quirk::MaxCompletionTokens);
     target.string_content_only = provider.has(Quirk::StringContentOnly);
-    target.reasoning_effort = !provider.has(Quirk::NoReasoningEffort);
+    target.reasoning_effort &= !provider.has(Quirk::NoReasoningEffort);
     target.parallel_flag = !provider.has(Quirk::NoParallelFlag);
     target.tool_ids_9_alnum = provider.has(Quirk::ToolIds9Alnum);
     target.reasoning_replay = provider.has(Quirk::NeedsReasoningReplay);

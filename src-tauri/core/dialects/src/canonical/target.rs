@@ -45,6 +45,7 @@ pub struct Target {
     pub stream_options: bool,
     pub max_completion_tokens: bool,
     pub string_content_only: bool,
+    /// Takes an effort (Chat) or a thinking configuration (Gemini).
     pub reasoning_effort: bool,
     pub parallel_flag: bool,
     pub tool_ids_9_alnum: bool,

@@ -167,6 +167,9 @@ fn sampling<'a>(request: &'a Request, target: &Target, drop: &mut dyn FnMut(&str
 }
 
 fn thinking(wanted: &Reasoning, target: &Target) -> Option<ThinkingConfig> {
+    if !target.reasoning_effort {
+        return None;
+    }
     let name = target.model.to_ascii_lowercase();
     let (is_flash, is_pro) = (name.contains("flash"), name.contains("pro"));
     let mut config = ThinkingConfig { include_thoughts: wanted.visible, ..ThinkingConfig::default() };

@@ -243,7 +243,6 @@ fn a_form_of_answer_is_set_or_beside_functions_of_older_models_asked_for() {
 fn limits_are_kept_and_what_has_no_word_is_told() {
     let mut request = Request { max_output: Some(100_000), verbosity: Some("low".to_owned()), ..chat(vec![]) };
     request.sampling.temperature = Some(3.0);
-    request.sampling.n = Some(2);
     request.sampling.stop = ["", "a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec();
     request.dropped = vec!["prediction".to_owned()];
     let target = Target { max_output: Some(65_536), unsupported: vec!["seed".to_owned()], ..google() };
@@ -252,7 +251,7 @@ fn limits_are_kept_and_what_has_no_word_is_told() {
     let expected = json!({"temperature": 2.0, "maxOutputTokens": 65_536, "stopSequences": ["a", "b", "c", "d", "e"]});
     assert_eq!(body["generationConfig"], expected);
     let about: Vec<&str> = codes(&written).into_iter().map(|(_, about)| about).collect();
-    assert_eq!(about, ["n", "prediction", "seed", "stop", "verbosity"]);
+    assert_eq!(about, ["prediction", "seed", "stop", "verbosity"]);
 }
 
 #[test]
