@@ -146,6 +146,24 @@ async fn a_hint_switch_can_be_unset_again() {
 }
 
 #[tokio::test]
+async fn changing_what_kinds_of_failures_mean_closes_every_breaker() {
+    let world = start().await;
+    let node = world.node(LO, "local").await;
+    let c1 = uncooled(&world, &node, "c1").await;
+    world.script(&c1).then(Step::error(503, "down"));
+    world
+        .resilience(json!({ "providerBreaker": { "local": { "failureThreshold": 2, "degradationThreshold": 1 } } }))
+        .await;
+    send(&world, LO, 2).await;
+    assert_eq!(world.breaker_state(&node).0, "OPEN");
+    world.resilience(json!({ "providerBreaker": { "local": { "resetTimeoutMs": 20_000 } } })).await;
+    assert_eq!(world.breaker_state(&node).0, "OPEN");
+    world.resilience(json!({ "connectionCooldown": { "local": { "useUpstream429BreakerHints": true } } })).await;
+    assert_eq!(world.breaker_state(&node).0, "CLOSED");
+    world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn the_local_profile_is_as_editable_as_the_others() {
     // SP-13, SP-07, decision 16
     let world = start().await;

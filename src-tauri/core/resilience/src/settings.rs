@@ -62,6 +62,16 @@ impl Settings {
         circuit_breaker::Terms { config: self.breaker(class), obeys_kinds }
     }
 
+    /// Whether breakers go by another rule about the kinds of failures than under `other`: their state then says nothing
+    /// any more (resilience specification, 2.5).
+    pub fn reads_kinds_otherwise(&self, other: &Settings) -> bool {
+        let hints = |settings: &Settings| {
+            [ProviderClass::Oauth, ProviderClass::Apikey, ProviderClass::Local]
+                .map(|class| settings.cooldown(class).use_upstream_429_breaker_hints)
+        };
+        hints(self) != hints(other)
+    }
+
     /// The cooldown's numbers for a class of provider.
     pub fn cooldown(&self, class: ProviderClass) -> &connection_cooldown::Config {
         match class {

@@ -11,6 +11,7 @@ use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
 use domain::{Clock, ProviderId, Timestamp};
 use parking_lot::Mutex;
+use resilience::ResetScope;
 use routing::NameTable;
 use settings::network::ProxyMode;
 use settings::{FieldError, Layered, Settings};
@@ -223,7 +224,10 @@ impl Gateway {
         let effective = candidate.effective().clone();
         *self.0.layered.lock() = candidate;
         self.0.operator_rules.store(Arc::new(OperatorRules::of(&effective)));
-        self.0.settings.store(Arc::new(effective));
+        let before = self.0.settings.swap(Arc::new(effective));
+        if self.settings().resilience.reads_kinds_otherwise(&before.resilience) {
+            self.engine().reset(&ResetScope::Breakers);
+        }
         self.0.settings_changed.send_replace(());
         self.rebuild_names();
         self.announce(&[Topic::Settings]);

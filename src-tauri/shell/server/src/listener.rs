@@ -26,8 +26,9 @@ use tower::ServiceExt;
 use crate::place::{BindError, Bound, Place};
 use crate::timer::ClockTimer;
 
-/// From the first byte of a request to the end of its head; also how long a silent connection is kept.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a silent connection is kept, and with it the longest time for the head of a request. Longer than the 90 s for
+/// which the connection pools of agents keep one: whoever closes first must not be the one that the other is writing to.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(95);
 const HEADER_LIMIT: usize = 64 * 1024;
 /// After a failure to accept that a moment may cure, such as too many open files.
 const PAUSE: Millis = Millis::new(100);
@@ -94,7 +95,7 @@ impl Server {
         });
         let connection = http1::Builder::new()
             .timer(ClockTimer::new(Arc::clone(&self.clock)))
-            .header_read_timeout(HEADER_TIMEOUT)
+            .header_read_timeout(IDLE_TIMEOUT)
             .max_header_size(HEADER_LIMIT)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
