@@ -12,7 +12,7 @@ use domain::Dialect;
 use memchr::memmem;
 use serde::Deserialize;
 
-use crate::canonical::reasoning::SEAL;
+use crate::canonical::reasoning::{SEALS, is_sealed};
 use crate::json::{Kind, Scanner};
 use crate::splice::{Edit, Removable, removals, remove_member, splice};
 
@@ -27,8 +27,16 @@ pub enum Thoughts {
 
 /// Whether a body carries thinking of another maker than its dialect's own.
 pub fn has_foreign_thoughts(body: &[u8]) -> bool {
-    let marks = memmem::find_iter(body, SEAL.as_bytes());
-    marks.into_iter().any(|at| at > 0 && body[at - 1] == b'"' && body.get(at + SEAL.len()) == Some(&b'.'))
+    SEALS.iter().any(|seal| {
+        memmem::find_iter(body, seal.as_bytes()).any(|at| {
+            let is_begin = at > 0 && body[at - 1] == b'"';
+            is_begin && memchr::memchr(b'"', &body[at..]).is_some_and(|end| is_sealed_text(&body[at..at + end]))
+        })
+    })
+}
+
+fn is_sealed_text(text: &[u8]) -> bool {
+    str::from_utf8(text).is_ok_and(is_sealed)
 }
 
 /// `body` without `thoughts`; the same bytes where there are none, or where it is not of the dialect.
@@ -83,7 +91,7 @@ impl Part<'_> {
         [&self.signature, &self.data, &self.encrypted_content, &self.thought_signature]
             .into_iter()
             .flatten()
-            .any(|proof| proof.strip_prefix(SEAL).is_some_and(|rest| rest.starts_with('.')))
+            .any(|proof| is_sealed(proof))
     }
 }
 
@@ -207,7 +215,7 @@ mod tests {
             ),
             (
                 Dialect::Gemini,
-                r#"{"contents":[{"role":"model","parts":[{"text":"t","thought":true,"thoughtSignature":"omr1.openai.y"},{"thoughtSignature":"omr1.openai.x","functionCall":{"name":"f"}}]}]}"#,
+                r#"{"contents":[{"role":"model","parts":[{"text":"t","thought":true,"thoughtSignature":"b21yMS5vcGVuYWkueQ=="},{"thoughtSignature":"b21yMS5vcGVuYWkueA==","functionCall":{"name":"f"}}]}]}"#,
                 r#"{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f"}}]}]}"#,
             ),
         ];
@@ -221,7 +229,7 @@ mod tests {
     fn what_the_vendor_itself_thought_stays_byte_for_byte() {
         let body =
             r#"{"messages":[{"content":[{"type":"thinking","thinking":"omr1.","signature":"EqQ="}]}], "x": 1.50}"#;
-        assert!(!has_foreign_thoughts(br#"{"content":"omr1 and omr1."}"#));
+        assert!(!has_foreign_thoughts(br#"{"content":"omr1 and omr1.", "thoughtSignature": "b21yMSBpcyBub25l"}"#));
         assert_eq!(without(Dialect::Messages, body, Thoughts::Foreign), body);
         assert_eq!(without(Dialect::Chat, body, Thoughts::All), body);
         assert_eq!(without(Dialect::Messages, "[1]", Thoughts::All), "[1]");

@@ -7,7 +7,8 @@ use domain::Usage;
 /// One answer: reasoning first, then text, then tool calls, cut into pieces when it is streamed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// `{tool_result}` in it is replaced by the text of the last tool result of the request.
+    /// `{tool_result}` in it is replaced by the text of the last tool result of the request; `{seen}` by what the
+    /// request says, as one JSON object that is the same in every dialect.
     pub text: String,
     /// Empty: no reasoning at all.
     pub reasoning: String,

@@ -33,6 +33,7 @@ mod load;
 mod preset;
 mod request;
 mod script;
+mod seen;
 mod serve;
 mod server;
 mod step;

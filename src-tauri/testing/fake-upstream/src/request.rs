@@ -101,8 +101,13 @@ impl Ask {
         self.endpoint == Endpoint::Run(Operation::StreamGenerateContent) && !self.sse
     }
 
+    /// The body; Gemini's with its members in the one of the two spellings that its documents use.
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
+        let mut body = serde_json::from_slice(&self.body).unwrap_or_default();
+        if self.dialect() == Dialect::Gemini {
+            spell(&mut body);
+        }
+        body
     }
 
     /// The text of the last tool result, when the conversation ends in one.
@@ -130,6 +135,34 @@ impl Ask {
             }
         }
     }
+}
+
+/// Writes `snake_case` members in `camelCase`, except in what is the caller's own: arguments, results, schemas.
+fn spell(value: &mut Value) {
+    const FREE: [&str; 6] = ["args", "response", "properties", "parametersJsonSchema", "responseJsonSchema", "labels"];
+    match value {
+        Value::Array(entries) => entries.iter_mut().for_each(spell),
+        Value::Object(members) => {
+            for (name, mut value) in std::mem::take(members) {
+                let name = camel_case(&name);
+                if !FREE.contains(&name.as_str()) {
+                    spell(&mut value);
+                }
+                members.insert(name, value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let mut letters = word.chars();
+        let initial = letters.next().map(|letter| letter.to_ascii_uppercase());
+        name + &initial.into_iter().chain(letters).collect::<String>()
+    })
 }
 
 /// The text in a string, in a list of text parts, or the JSON of anything else.
@@ -252,6 +285,7 @@ fn decode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use http::Request;
+    use serde_json::json;
 
     use super::*;
 
@@ -312,6 +346,16 @@ mod tests {
         ] {
             assert_eq!(ask("GET", uri, headers, "").key.as_deref(), Some("k"), "{uri} {headers:?}");
         }
+    }
+
+    #[test]
+    fn gemini_members_are_read_in_both_spellings() {
+        let body = r#"{"generation_config":{"thinking_config":{"thinking_budget":1}},"tools":[{"function_declarations":[{"parameters_json_schema":{"a_b":1}}]}]}"#;
+        let spelled = json!({
+            "generationConfig": { "thinkingConfig": { "thinkingBudget": 1 } },
+            "tools": [{ "functionDeclarations": [{ "parametersJsonSchema": { "a_b": 1 } }] }],
+        });
+        assert_eq!(ask("POST", "/v1beta/models/m:generateContent", &[], body).json(), spelled);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::journal::{Ending, Ticket};
 use crate::listing::{self, ModelCard};
 use crate::request::{Ask, Endpoint};
 use crate::script::{COUNT_TOKENS, LIST_MODELS};
+use crate::seen;
 use crate::server::Shared;
 use crate::step::{Break, Step};
 use crate::validate;
@@ -118,6 +119,7 @@ async fn perform(
             Step::Hang => return std::future::pending().await,
             Step::Ok(text) => answer(ask, &Answer::text(text), &ticket),
             Step::Answer(detailed) => answer(ask, detailed, &ticket),
+            Step::Object(object) => answer(ask, &structured(ask, object), &ticket),
             Step::Load(load) => match dialects::without_text(ask) {
                 Some(rendered) => Reply::rendered(ask, &ticket, rendered),
                 None => Reply::rendered(ask, &ticket, load.render(ask)),
@@ -149,6 +151,13 @@ fn answer(ask: &Ask, answer: &Answer, ticket: &Ticket) -> Reply {
         None => dialects::render(ask, answer, ticket.number()),
     };
     Reply::rendered(ask, ticket, rendered)
+}
+
+fn structured(ask: &Ask, object: &serde_json::Value) -> Answer {
+    match seen::forced_tool(ask) {
+        Some(name) => Answer::tool_call(name, object),
+        None => Answer::text(object.to_string()),
+    }
 }
 
 fn list(shared: &Shared, ask: &Ask, ticket: &Ticket) -> Reply {

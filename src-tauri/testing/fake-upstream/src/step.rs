@@ -12,7 +12,7 @@ use crate::load::Load;
 
 /// One step of a script (acceptance list, 0.1).
 ///
-/// Steps that answer (`Ok`, `Answer`, `Load`) do so in the dialect and the form, stream or whole, that the request
+/// Steps that answer (`Ok`, `Answer`, `Object`, `Load`) do so in the dialect and the form, stream or whole, that the request
 /// asks for. Requests that do not generate text (embeddings, counting, lists) get vectors, counts and lists instead of
 /// such an answer; every other step applies to them as it stands.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub enum Step {
     Ok(String),
     /// An answer in full detail.
     Answer(Answer),
+    /// This object: as the input of the tool that the request forces, otherwise as text.
+    Object(serde_json::Value),
     /// An HTTP error in the dialect's own shape. `code` replaces the dialect's usual word for the status.
     Error { status: u16, message: String, code: Option<String>, headers: HeaderMap },
     /// This status and body; `Content-Type: application/json` unless the headers say otherwise.
@@ -165,6 +167,7 @@ impl Step {
             }
             Step::Ok(_)
             | Step::Answer(_)
+            | Step::Object(_)
             | Step::Reset
             | Step::Hang
             | Step::Drip { .. }

@@ -10,6 +10,8 @@
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use domain::Dialect;
 
 use super::{Effort, Origin, Reasoning, ReasoningMode};
@@ -112,10 +114,18 @@ pub fn reads(target: Origin, maker: Origin) -> bool {
 }
 
 /// What a proof that is marked with its maker begins with; a dot follows.
-pub(crate) const SEAL: &str = "omr1";
+const SEAL: &str = "omr1";
+/// The same in base64.
+const SEAL_IN_BASE64: &str = "b21yMS";
+
+/// What a proof that is marked with its maker begins with on the wire, in any dialect.
+pub(crate) const SEALS: [&str; 2] = [SEAL, SEAL_IN_BASE64];
 
 /// A proof by `maker` in the words of `dialect`: as it is where that is the dialect's own maker, else marked. None when
 /// there is no maker who could read it again.
+///
+/// Gemini's signatures are bytes: its clients decode them and may use the other alphabet on the way back. So the whole
+/// mark is base64 there.
 pub fn seal(proof: &str, maker: Origin, dialect: Dialect) -> Option<Cow<'_, str>> {
     if proof.is_empty() || maker == Origin::Anyone {
         return None;
@@ -123,17 +133,39 @@ pub fn seal(proof: &str, maker: Origin, dialect: Dialect) -> Option<Cow<'_, str>
     if maker == native(dialect) {
         return Some(Cow::Borrowed(proof));
     }
-    Some(Cow::Owned(format!("{SEAL}.{}.{proof}", word(maker))))
+    let marked = format!("{SEAL}.{}.{proof}", word(maker));
+    Some(Cow::Owned(if dialect == Dialect::Gemini { STANDARD.encode(marked) } else { marked }))
 }
 
 /// A proof as a client of `dialect` sent it: its maker, and itself.
-pub fn unseal(proof: &str, dialect: Dialect) -> (Origin, &str) {
-    let marked = proof.strip_prefix(SEAL).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split_once('.'));
+pub fn unseal(proof: &str, dialect: Dialect) -> (Origin, Cow<'_, str>) {
+    let opened = opened(proof);
+    let marked = opened.as_deref().and_then(|rest| rest.split_once('.'));
     let maker = marked.and_then(|(mark, rest)| {
         let maker = [Origin::Anthropic, Origin::OpenAi, Origin::Google].into_iter().find(|maker| word(*maker) == mark);
-        Some((maker?, rest))
+        Some((maker?, Cow::Owned(rest.to_owned())))
     });
-    maker.unwrap_or((native(dialect), proof))
+    maker.unwrap_or((native(dialect), Cow::Borrowed(proof)))
+}
+
+/// Whether a proof is marked with its maker.
+pub(crate) fn is_sealed(proof: &str) -> bool {
+    opened(proof).is_some()
+}
+
+/// What follows the mark.
+fn opened(proof: &str) -> Option<Cow<'_, str>> {
+    let after_seal = |text: &str| text.strip_prefix(SEAL)?.strip_prefix('.').map(str::len);
+    if let Some(length) = after_seal(proof) {
+        return Some(Cow::Borrowed(&proof[proof.len() - length..]));
+    }
+    if !proof.starts_with(SEAL_IN_BASE64) {
+        return None;
+    }
+    let bytes = STANDARD.decode(proof).or_else(|_| URL_SAFE.decode(proof)).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let length = after_seal(&text)?;
+    Some(Cow::Owned(text[text.len() - length..].to_owned()))
 }
 
 const fn word(maker: Origin) -> &'static str {
@@ -185,16 +217,27 @@ mod tests {
     }
 
     #[test]
+    fn what_gemini_clients_carry_is_base64_in_either_alphabet() {
+        let carried = seal("E??>+/=", Origin::Anthropic, Dialect::Gemini).expect("a maker who can read it");
+        assert!(STANDARD.decode(carried.as_bytes()).is_ok(), "{carried}");
+        let other = carried.replace('+', "-").replace('/', "_");
+        assert_ne!(carried, other, "both alphabets are the same here: another proof must be taken");
+        assert_eq!(unseal(&other, Dialect::Gemini), (Origin::Anthropic, Cow::Borrowed("E??>+/=")));
+    }
+
+    #[test]
     fn a_proof_goes_back_to_its_maker_through_any_dialect() {
         for maker in [Origin::Anthropic, Origin::OpenAi, Origin::Google] {
             for dialect in Dialect::ALL {
                 let carried = seal("EqQ.b/+=", maker, dialect).expect("a maker who can read it");
-                assert_eq!(unseal(&carried, dialect), (maker, "EqQ.b/+="));
+                assert_eq!(unseal(&carried, dialect), (maker, Cow::Borrowed("EqQ.b/+=")));
                 assert_eq!(carried == "EqQ.b/+=", maker == native(dialect));
+                assert_eq!(is_sealed(&carried), maker != native(dialect));
+                assert!(!is_sealed(&carried) || SEALS.iter().any(|seal| carried.starts_with(seal)));
             }
         }
         assert_eq!(seal("x", Origin::Anyone, Dialect::Messages), None);
-        assert_eq!(unseal("omr1.nobody.x", Dialect::Gemini), (Origin::Google, "omr1.nobody.x"));
+        assert_eq!(unseal("omr1.nobody.x", Dialect::Gemini), (Origin::Google, Cow::Borrowed("omr1.nobody.x")));
         assert!(!reads(Origin::Anyone, Origin::Anyone) && !reads(Origin::Google, Origin::Anthropic));
     }
 }

@@ -79,6 +79,7 @@ struct TokenCounts {
 #[derive(Serialize)]
 struct InputDetails {
     cached_tokens: u64,
+    cache_write_tokens: u64,
 }
 
 #[derive(Serialize)]
@@ -148,7 +149,10 @@ fn counts(usage: &Usage) -> Option<TokenCounts> {
     let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
     Some(TokenCounts {
         input_tokens: input,
-        input_tokens_details: InputDetails { cached_tokens: usage.cache_read.unwrap_or(0) },
+        input_tokens_details: InputDetails {
+            cached_tokens: usage.cache_read.unwrap_or(0),
+            cache_write_tokens: usage.cache_write.unwrap_or(0),
+        },
         output_tokens: output,
         output_tokens_details: OutputDetails { reasoning_tokens: usage.reasoning.unwrap_or(0) },
         total_tokens: input.saturating_add(output),

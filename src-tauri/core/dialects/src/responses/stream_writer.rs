@@ -77,6 +77,9 @@ struct At<'a> {
     summary_index: Option<u32>,
     #[serde(flatten)]
     what: What<'a>,
+    /// Stands in every event about text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<[(); 0]>,
 }
 
 #[derive(Serialize)]
@@ -192,7 +195,14 @@ impl Writer {
         let is_first = !std::mem::replace(&mut current.has_content, true);
         let text = if is_first { current.made.text.as_str() } else { text };
         let item_id = current.made.id.as_str();
-        let at = |content_index, summary_index, what| At { item_id, output_index, content_index, summary_index, what };
+        let at = |content_index, summary_index, what| At {
+            item_id,
+            output_index,
+            content_index,
+            summary_index,
+            what,
+            logprobs: None,
+        };
         match &current.made.kind {
             Kind::Reasoning => {
                 if is_first {
@@ -213,7 +223,8 @@ impl Writer {
                     frame("response.content_part.added", number, at(Some(0), None, part), out);
                 }
                 let kind = if is_text { "response.output_text.delta" } else { "response.refusal.delta" };
-                frame(kind, number, at(Some(0), None, What::Delta(text)), out);
+                let delta = At { logprobs: is_text.then_some([]), ..at(Some(0), None, What::Delta(text)) };
+                frame(kind, number, delta, out);
             }
             Kind::Call { .. } => {
                 frame("response.function_call_arguments.delta", number, at(None, None, What::Delta(text)), out);
@@ -255,6 +266,7 @@ impl Writer {
             content_index,
             summary_index,
             what,
+            logprobs: None,
         };
         match (&item, made.piece()) {
             (Item::Message { .. }, Some(piece)) => {
@@ -262,7 +274,9 @@ impl Writer {
                     Kind::Refusal => ("response.refusal.done", What::Refusal(&made.text)),
                     _ => ("response.output_text.done", What::Text(&made.text)),
                 };
-                frame(kind, number, at(Some(0), None, what), out);
+                let is_text = made.kind == Kind::Text;
+                let done = At { logprobs: is_text.then_some([]), ..at(Some(0), None, what) };
+                frame(kind, number, done, out);
                 frame("response.content_part.done", number, at(Some(0), None, What::Part(piece)), out);
             }
             (Item::Reasoning { .. }, _) if current.has_content => {

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::request::{Ask, Endpoint};
+use crate::seen;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
@@ -25,7 +26,7 @@ const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; c
 /// The signature under every thinking block and function call; strict checks accept no other.
 pub(crate) const SIGNATURE: &str = "RmFrZVVwc3RyZWFtU2lnbmF0dXJlMDEyMzQ1Njc4OTAxMjM0NTY3ODk=";
 /// What Responses sends as encrypted reasoning.
-const ENCRYPTED: &str = "RmFrZVVwc3RyZWFtRW5jcnlwdGVkUmVhc29uaW5nMDEyMzQ1Njc4OTA=";
+pub(crate) const ENCRYPTED: &str = "RmFrZVVwc3RyZWFtRW5jcnlwdGVkUmVhc29uaW5nMDEyMzQ1Njc4OTA=";
 
 /// A reply with status 200, ready to send.
 #[derive(Clone, Debug)]
@@ -110,9 +111,12 @@ impl Rendered {
 
 impl<'a> Turn<'a> {
     fn new(ask: &'a Ask, answer: &'a Answer, number: u64) -> Turn<'a> {
-        const PLACE: &str = "{tool_result}";
-        let text = if answer.text.contains(PLACE) {
-            Cow::Owned(answer.text.replace(PLACE, &ask.tool_result().unwrap_or_default()))
+        const RESULT: &str = "{tool_result}";
+        const SEEN: &str = "{seen}";
+        let text = if answer.text.contains(RESULT) {
+            Cow::Owned(answer.text.replace(RESULT, &ask.tool_result().unwrap_or_default()))
+        } else if answer.text.contains(SEEN) {
+            Cow::Owned(answer.text.replace(SEEN, &seen::seen(ask).to_string()))
         } else {
             Cow::Borrowed(answer.text.as_str())
         };

@@ -196,7 +196,7 @@ fn detailed(detail: &ReasoningDetail<'_>) -> Part {
     let maker = |proof: &str| {
         let (maker, proof) = unseal(proof, Dialect::Chat);
         let maker = if maker == Origin::Anyone { stated_maker(str_of(&detail.format)) } else { maker };
-        (maker, proof.to_owned())
+        (maker, proof.into_owned())
     };
     let proof = some_string(&detail.signature).map(|proof| maker(&proof));
     let data = some_string(&detail.data).map(|data| maker(&data));

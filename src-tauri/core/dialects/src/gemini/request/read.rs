@@ -100,6 +100,9 @@ impl Conversation {
             self.part(part, json, &mut parts)?;
         }
         parts.results.append(&mut parts.others);
+        if role == Role::Assistant {
+            join_texts(&mut parts.results);
+        }
         if !parts.results.is_empty() {
             self.turns.push(Turn { role, parts: parts.results });
         }
@@ -138,7 +141,7 @@ impl Conversation {
         let mut signature = None;
         if let Some(proof) = &proof {
             match reasoning::unseal(proof, Dialect::Gemini) {
-                (Origin::Google, proof) => signature = Some(proof.to_owned()),
+                (Origin::Google, proof) => signature = Some(proof.into_owned()),
                 _ => parts.others.push(thought(String::new(), Some(proof), true)),
             }
         }
@@ -186,12 +189,23 @@ fn text_or_thought(text: String, is_thought: bool, proof: Option<String>, out: &
     out.extend(proof.map(|proof| thought(String::new(), Some(&proof), false)));
 }
 
+/// What a model said in pieces is one text: clients keep the pieces of a stream as they came.
+fn join_texts(parts: &mut Vec<Part>) {
+    parts.dedup_by(|next, before| match (before, next) {
+        (Part::Text { text, .. }, Part::Text { text: more, .. }) => {
+            text.push_str(more);
+            true
+        }
+        _ => false,
+    });
+}
+
 /// Reasoning under its maker. A foreign proof outside a thought is reasoning that only its maker can read.
 fn thought(text: String, proof: Option<&str>, is_thought: bool) -> Part {
     let (origin, proof) = match proof {
         Some(proof) => {
             let (origin, proof) = reasoning::unseal(proof, Dialect::Gemini);
-            (origin, Some(proof.to_owned()))
+            (origin, Some(proof.into_owned()))
         }
         None => (Origin::Anyone, None),
     };

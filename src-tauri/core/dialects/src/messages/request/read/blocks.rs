@@ -48,8 +48,8 @@ pub(super) fn mark(control: Option<&CacheControl<'_>>) -> Option<CacheMark> {
 fn thinking(block: &Block<'_>) -> Part {
     let text = str_of(&block.thinking).to_owned();
     let (origin, proof) = match reasoning::unseal(str_of(&block.signature), Dialect::Messages) {
-        (_, "") => (Origin::Anyone, None),
-        (origin, proof) => (origin, Some(proof.to_owned())),
+        (_, proof) if proof.is_empty() => (Origin::Anyone, None),
+        (origin, proof) => (origin, Some(proof.into_owned())),
     };
     // OpenAI's proof is the encrypted thinking itself.
     let (signature, encrypted) = if origin == Origin::OpenAi { (None, proof) } else { (proof, None) };
@@ -58,7 +58,7 @@ fn thinking(block: &Block<'_>) -> Part {
 
 fn redacted(block: &Block<'_>) -> Part {
     let (origin, data) = reasoning::unseal(str_of(&block.data), Dialect::Messages);
-    Part::Reasoning { text: String::new(), signature: None, encrypted: Some(data.to_owned()), item_id: None, origin }
+    Part::Reasoning { text: String::new(), signature: None, encrypted: Some(data.into_owned()), item_id: None, origin }
 }
 
 fn call(block: &Block<'_>, cache: Option<CacheMark>, at: &str) -> Result<Part, Refusal> {

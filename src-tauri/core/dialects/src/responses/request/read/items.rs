@@ -123,10 +123,10 @@ fn reasoning(item: &wire::Item<'_>, request: &mut Request) {
     let item_id = some_string(&item.id);
     let proof = str_of(&item.encrypted_content);
     let (origin, proof) = match unseal(proof, domain::Dialect::Responses) {
-        (Origin::OpenAi, "") if item_id.is_none() => (Origin::Anyone, ""),
+        (Origin::OpenAi, proof) if proof.is_empty() && item_id.is_none() => (Origin::Anyone, proof),
         known => known,
     };
-    let proof = Some(proof).filter(|proof| !proof.is_empty()).map(str::to_owned);
+    let proof = Some(proof.into_owned()).filter(|proof| !proof.is_empty());
     // Anthropic signs text it shows and encrypts the rest.
     let is_signature = matches!(origin, Origin::Anthropic | Origin::Google) && !text.is_empty();
     let (signature, encrypted) = if is_signature { (proof, None) } else { (None, proof) };

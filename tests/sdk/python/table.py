@@ -1,0 +1,152 @@
+"""Every Python client over upstreams of every dialect: the cases of `cases.json`.
+
+Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of.
+Names of clients, upstreams or cases on the command line run only those.
+"""
+
+import json
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+
+from client_anthropic import Messages
+from client_genai import Gemini
+from client_openai import Chat, Responses
+from turns import BOOK, QUESTION, Ask, Client, Reply, Results, Said, Turn
+
+CLIENTS = (Chat, Responses, Messages, Gemini)
+# What a model's name begins with. Gemini 3 is the stricter kind of Gemini.
+UPSTREAMS = {
+    "chat": "up-chat/",
+    "responses": "up-responses/",
+    "messages": "anthropic/",
+    "gemini": "gemini/gemini-3-",
+}
+
+
+def main() -> int:
+    wanted = set(sys.argv[1:])
+    failed = False
+    for kind in CLIENTS:
+        client = kind()
+        for upstream in UPSTREAMS:
+            for case, mode in cases(client):
+                label = case["name"] if mode == "whole" else f"{case['name']} streamed"
+                if wanted and not wanted - {"-v"} <= {client.name, upstream, case["name"]}:
+                    continue
+                started = time.monotonic()
+                why = run(client, upstream, case, mode == "stream")
+                failed |= bool(why)
+                verdict = f"FAIL {why}" if why else "PASS"
+                took = round((time.monotonic() - started) * 1000)
+                print(client.name, label, upstream, took, verdict, sep="\t", flush=True)
+    return 1 if failed else 0
+
+
+def cases(client: Client) -> Iterator[tuple[dict, str]]:
+    for case in BOOK["cases"]:
+        if client.name in case.get("only", [client.name]):
+            yield from ((case, mode) for mode in case.get("modes", ["whole", "stream"]))
+
+
+def run(client: Client, upstream: str, case: dict, stream: bool) -> str | None:
+    """Why the case failed, in one line."""
+    turns: list[Turn] = []
+    try:
+        for number, step in enumerate(case["steps"], start=1):
+            where = f"step {number}: " if len(case["steps"]) > 1 else ""
+            expected = outcome(client, upstream, step)
+            turns.append(said(step, turns))
+            prefix = f"refused-{upstream}/" if step.get("account") == "refused" else UPSTREAMS[upstream]
+            model = step["model"].replace("{upstream}", upstream)
+            heard = Reply()
+            asked = Ask(prefix + model, list(turns), case.get("ask", {}), stream)
+            if why := attempt(client, asked, expected, heard):
+                return where + why
+            turns.append(heard)
+    except Exception as error:  # What a client does not foresee is a failed case, not the end of the table.
+        if "-v" in sys.argv:
+            traceback.print_exc()
+        return " ".join(f"{type(error).__name__}: {error}".split())
+    return None
+
+
+def outcome(client: Client, upstream: str, step: dict) -> dict:
+    """What is expected here: the step, with the members that differ for this client or upstream."""
+
+    def names(entry: dict, side: str) -> list[str] | None:
+        return [entry[side]] if isinstance(entry.get(side), str) else entry.get(side)
+
+    for entry in step.get("otherwise", []):
+        clients, upstreams = names(entry, "client"), names(entry, "upstream")
+        fits = clients is None or client.name in clients or client.dialect in clients
+        if fits and (upstreams is None or upstream in upstreams):
+            return step | entry
+    return step
+
+
+def said(step: dict, turns: list[Turn]) -> Turn:
+    if "say" in step:
+        text = QUESTION if step["say"] is True else step["say"]
+        return Said(text, step.get("image"), step.get("document", False))
+    last = turns[-1]
+    assert isinstance(last, Reply)
+    failed = "failure" in step
+    return Results([step["failure"]] if failed else step["results"], last.calls, failed)
+
+
+def attempt(client: Client, ask: Ask, expected: dict, heard: Reply) -> str | None:
+    try:
+        client.ask(ask, heard)
+    except AssertionError:
+        raise
+    except Exception as error:
+        if "-v" in sys.argv:
+            traceback.print_exc()
+        if "breaks" in expected:
+            begun = heard.text.startswith(expected["breaks"])
+            return None if begun else f"broke with {error!r} after {heard.text!r}"
+        problem = client.problem(error)
+        if "error" not in expected:
+            return " ".join(f"{problem.kind} {problem.status}: {problem.message}".split())
+        return differs(client, expected["error"], problem)
+    if "error" in expected or "breaks" in expected:
+        return f"no exception, but {heard.text!r}"
+    return compare(expected, heard)
+
+
+def differs(client: Client, expected: dict, problem: object) -> str | None:
+    status = expected["status"]
+    words = BOOK["errors"][str(status)]
+    kind = words.get(client.family, "ClientError" if status < 500 else "ServerError")
+    if client.family == "genai":
+        word = words["gemini"]
+    else:
+        word = words["messages" if client.dialect == "messages" else "type"]
+    if (problem.kind, problem.status, problem.word) != (kind, status, word):
+        return f"{problem.kind} {problem.status} {problem.word}: {problem.message}, expected {kind} {status} {word}"
+    if expected["says"] not in problem.message:
+        return f"the error says {problem.message!r}, expected {expected['says']!r}"
+    return None
+
+
+def compare(expected: dict, heard: Reply) -> str | None:
+    calls = [[call.name, call.arguments] for call in heard.calls]
+    parts = {"text": heard.text, "reasoning": heard.reasoning, "calls": calls, "finish": heard.finish}
+    for name, value in parts.items():
+        if name in expected and value != expected[name]:
+            return f"{name} is {value!r}, expected {expected[name]!r}"
+    for name, count in expected.get("usage", {}).items():
+        if heard.usage.get(name) != count:
+            return f"usage is {heard.usage}, expected {name} {count}"
+    if "json" in expected and json.loads(heard.text) != expected["json"]:
+        return f"the text is {heard.text!r}, expected {expected['json']}"
+    for name, value in (expected.get("seen") or {}).items():
+        seen = json.loads(heard.text).get(name)
+        if seen != value:
+            return f"the upstream saw {name} {seen!r}, expected {value!r}"
+    return None
+
+
+sys.exit(main())
