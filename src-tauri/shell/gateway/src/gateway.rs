@@ -28,6 +28,7 @@ use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
+use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
 
 /// Namespace of the settings in the store: one document per section.
@@ -88,6 +89,7 @@ struct Inner {
     counters: Arc<Counters>,
     throttle: Mutex<Throttle>,
     memo: Mutex<Memo>,
+    telemetry: Mutex<Telemetries>,
 }
 
 impl Gateway {
@@ -132,6 +134,7 @@ impl Gateway {
             counters: Arc::default(),
             throttle: Mutex::default(),
             memo: Mutex::default(),
+            telemetry: Mutex::default(),
         }));
         gateway.load().await?;
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
@@ -159,6 +162,11 @@ impl Gateway {
     /// What earlier answers leave for the next turn of their conversations.
     pub(crate) fn memo(&self) -> &Mutex<Memo> {
         &self.0.memo
+    }
+
+    /// How fast and how reliable targets were of late.
+    pub(crate) fn telemetry(&self) -> &Mutex<Telemetries> {
+        &self.0.telemetry
     }
 
     pub fn store(&self) -> &Store {

@@ -1,11 +1,13 @@
 //! Stages 1 and 2: a request arrives, shows its key, and is glanced at.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
 use axum::body::Body;
 use bytes::Bytes;
+use dialects::canonical::Request;
+use dialects::translate::{Refusal, read_request};
 use dialects::{Glance, Glancer};
 use domain::client_key::ClientKey;
 use domain::wire::{code, header};
@@ -58,6 +60,8 @@ pub(crate) struct ClientRequest {
     /// `alt=sse` was asked for (Gemini); otherwise a Gemini stream is a JSON array.
     pub(crate) gemini_sse: bool,
     path_model: Option<String>,
+    /// The body in the form between the dialects, once somebody needs it.
+    asked: OnceLock<Result<Box<Request>, Refusal>>,
     /// Counts as under way for as long as it lives.
     _in_flight: InFlight,
 }
@@ -65,6 +69,18 @@ pub(crate) struct ClientRequest {
 impl ClientRequest {
     pub(crate) fn dialect(&self) -> Dialect {
         self.operation.dialect()
+    }
+
+    /// The request in the form between the dialects. Read at most once, and never where the body merely passes.
+    ///
+    /// # Errors
+    /// What is wrong with it, by field.
+    pub(crate) fn asked(&self) -> Result<&Request, &Refusal> {
+        let read = || {
+            let read = read_request(self.dialect(), &self.body, self.requested_model(), self.stream);
+            read.map(Box::new)
+        };
+        self.asked.get_or_init(read).as_deref()
     }
 
     /// The model as the client named it; empty when it named none.
@@ -153,6 +169,7 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 key,
                 stream,
                 gemini_sse,
+                asked: OnceLock::new(),
                 path_model: head.path_model,
                 _in_flight: in_flight,
             })

@@ -54,7 +54,11 @@ pub(crate) fn translate(
     }
     let meant = continued.unwrap_or_else(|| request.body.clone());
     let target_facts = exchange::target(&step.provider, model, &gateway.settings().translation);
-    let mut asked = read_request(source, &meant, model, request.stream)?;
+    let mut asked = if meant.as_ptr() == request.body.as_ptr() {
+        request.asked().map_err(Clone::clone)?.clone()
+    } else {
+        read_request(source, &meant, model, request.stream)?
+    };
     asked.model.clone_from(model);
     gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());
     if without == Some(Thoughts::All) {

@@ -1,0 +1,115 @@
+//! What combos weigh of a request (gateway specification, 3.3 and 3.5). Nothing here is kept, logged or sent: texts become
+//! hashes and guesses at once.
+
+use dialects::canonical::{OutputFormat, Part, Request, Role};
+use routing::view::{Needs, RequestFacts, Task};
+use sha2::{Digest, Sha256};
+
+use crate::ingress::ClientRequest;
+use crate::usage_estimate;
+
+/// The longest `prompt_cache_key` that is taken for one, in bytes.
+const CACHE_KEY: usize = 4_096;
+/// Hexadecimal digits of a session's hash.
+const SESSION_DIGITS: usize = 16;
+
+/// Reads the facts; a request that cannot be read has only those that were glanced at.
+pub(crate) fn of(request: &ClientRequest) -> RequestFacts {
+    let glance = &request.glance;
+    let input = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
+    let mut facts = RequestFacts {
+        needs: Needs { tools: glance.tool_count > 0, output: glance.max_output, input, ..Needs::default() },
+        estimated_tokens: input.saturating_add(glance.max_output.unwrap_or(0)),
+        tool_count: glance.tool_count,
+        ..RequestFacts::default()
+    };
+    if !request.operation.generates() {
+        return facts;
+    }
+    let Ok(asked) = request.asked() else { return facts };
+    parts(asked, &mut facts);
+    facts.needs.structured_output = asked.output_format != OutputFormat::Text;
+    facts.needs.reasoning = asked.reasoning.is_wanted();
+    facts.tags = tags(asked);
+    facts.session = session(asked);
+    facts.cache_key = cache_key(asked);
+    facts.task = task(asked);
+    facts
+}
+
+fn parts(asked: &Request, facts: &mut RequestFacts) {
+    let mut see = |part: &Part| match part {
+        Part::Image { .. } => facts.needs.vision = true,
+        Part::Document { .. } => facts.needs.documents = true,
+        Part::Audio { .. } => facts.needs.audio = true,
+        Part::ToolResult { .. } => facts.tool_results = true,
+        Part::Text { .. }
+        | Part::Reasoning { .. }
+        | Part::ToolCall { .. }
+        | Part::Refusal { .. }
+        | Part::Opaque { .. } => {}
+    };
+    for part in asked.turns.iter().flat_map(|turn| &turn.parts) {
+        see(part);
+        if let Part::ToolResult { content, .. } = part {
+            content.iter().for_each(&mut see);
+        }
+    }
+}
+
+/// `metadata.tags`: a list of words, or words between commas.
+fn tags(asked: &Request) -> Vec<String> {
+    match asked.metadata.as_ref().and_then(|metadata| metadata.get("tags")) {
+        Some(serde_json::Value::Array(tags)) => tags.iter().filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
+        Some(serde_json::Value::String(tags)) => {
+            tags.split(',').map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The conversation: what it began with does not change while it goes on.
+fn session(asked: &Request) -> Option<String> {
+    let first = asked.turns.iter().find(|turn| turn.role == Role::User)?;
+    let mut hash = Sha256::new();
+    texts(&first.parts).for_each(|text| hash.update(text));
+    hash.update([0]);
+    texts(&asked.system).for_each(|text| hash.update(text));
+    let mut digits = hex(hash);
+    digits.truncate(SESSION_DIGITS);
+    Some(digits)
+}
+
+/// The client's own key, else the beginning of the prompt: system text, tools and first message.
+fn cache_key(asked: &Request) -> Option<String> {
+    let own = asked.cache_key.as_ref().filter(|key| !key.is_empty() && key.len() <= CACHE_KEY);
+    if let Some(own) = own {
+        return Some(own.clone());
+    }
+    let first = asked.turns.iter().find(|turn| turn.role == Role::User)?;
+    let mut hash = Sha256::new();
+    texts(&asked.system).for_each(|text| hash.update(text));
+    for tool in &asked.tools {
+        hash.update([0]);
+        hash.update(&tool.name);
+        hash.update(tool.description.as_deref().unwrap_or_default());
+    }
+    hash.update([0]);
+    texts(&first.parts).for_each(|text| hash.update(text));
+    Some(hex(hash))
+}
+
+fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn task(_asked: &Request) -> Task {
+    Task::Default
+}
