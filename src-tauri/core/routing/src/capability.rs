@@ -76,7 +76,8 @@ mod tests {
         };
         let request = RequestFacts { needs: everything, ..RequestFacts::default() };
         assert_eq!(missing(&target(0), &request), None);
-        let cases: [(fn(&mut Target), Capability); 8] = [
+        type Without = fn(&mut Target);
+        let cases: [(Without, Capability); 8] = [
             (|t| t.facts.supports.tools = Some(false), Capability::Tools),
             (|t| t.facts.supports.vision = Some(false), Capability::Vision),
             (|t| t.facts.supports.audio = Some(false), Capability::Audio),

@@ -1,12 +1,14 @@
 //! From a model name to ranked attempts, and to an answer when nothing is left.
 //!
 //! Pure decisions: [`resolve`] turns what the client wrote into a provider and a model or a combo, [`combo`] into what may
-//! be asked, [`plan`] ranks it, [`journey`] remembers what one request went
+//! be asked, [`plan`] ranks it, [`decision`] says what to do after each failure, [`journey`] remembers what one request went
 //! through, [`exhaustion`] says what to answer when the plan has run out. The gateway performs; this crate only decides.
 
 pub mod account;
 pub mod capability;
 pub mod combo;
+pub mod decision;
+pub mod emergency;
 pub mod exhaustion;
 pub mod explanation;
 pub mod journey;
@@ -17,7 +19,6 @@ pub mod resolve;
 pub mod stickiness;
 pub mod strategies;
 pub mod target;
-pub mod tool_limit;
 pub mod view;
 pub mod window;
 

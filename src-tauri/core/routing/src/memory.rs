@@ -11,7 +11,6 @@ use crate::lru::Turns;
 use crate::stickiness::{Prefixes, Sessions};
 use crate::strategies::{context_relay, least_used, lkgp, strict_random, weighted};
 use crate::target::Target;
-use crate::tool_limit;
 use crate::view::RequestFacts;
 
 /// See the strategies for what each part means.
@@ -30,7 +29,6 @@ pub struct Memory {
     pub prefixes: Prefixes,
     /// Sessions whose summary is being written.
     pub writing: context_relay::Writing,
-    pub tool_limits: tool_limit::Limits,
     pub accounts: account::Memory,
 }
 

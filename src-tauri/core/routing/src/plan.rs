@@ -165,7 +165,7 @@ pub fn plan(
     let steps = steps(&targets);
     let mut left_out = Vec::new();
     let mut inside = plan_nested(&mut targets, nested, &mut left_out, view, memory, rng);
-    sift(&mut targets, &mut left_out, view, memory)?;
+    sift(&mut targets, &mut left_out, view)?;
     let nested = match inside.is_empty() {
         true => BTreeMap::new(),
         false => targets.iter().enumerate().filter_map(|(n, t)| Some((n, inside.remove(&t.execution_key)?))).collect(),
@@ -254,12 +254,7 @@ fn nested_plan(
 }
 
 /// Takes out of `targets` whatever cannot or may not serve the request now.
-fn sift(
-    targets: &mut Vec<Target>,
-    left_out: &mut Vec<(Target, LeftOut)>,
-    view: &View<'_>,
-    memory: &Memory,
-) -> Result<(), Refusal> {
+fn sift(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, view: &View<'_>) -> Result<(), Refusal> {
     let (request, config) = (view.request, view.config);
     if !request.tags.is_empty() {
         let lacks = |target: &Target| !target.tags.iter().any(|tag| request.tags.contains(tag));
@@ -283,12 +278,12 @@ fn sift(
     }
     let tools = request.tool_count;
     let limited = |target: &Target| {
-        let limit = memory.tool_limits.of(&target.provider, view.now).filter(|limit| tools > *limit);
+        let limit = target.facts.max_tools.filter(|limit| tools > *limit);
         limit.map(|limit| LeftOut::ToolLimit { limit })
     };
-    if tools > 0 && !take_unless_all(targets, left_out, limited) {
-        let limit = targets.iter().filter_map(|target| memory.tool_limits.of(&target.provider, view.now)).max();
-        return Err(refuse(Cause::ToolLimit { limit: limit.unwrap_or(0), tools }, targets, left_out, limited));
+    if !take_unless_all(targets, left_out, limited) {
+        let limit = targets.iter().filter_map(|target| target.facts.max_tools).max().unwrap_or(0);
+        return Err(refuse(Cause::ToolLimit { limit, tools }, targets, left_out, limited));
     }
     take(targets, left_out, |target| match &target.availability {
         Availability::Available => None,

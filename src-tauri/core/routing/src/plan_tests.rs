@@ -159,16 +159,16 @@ fn context_requirements_are_strict_or_lenient() {
 }
 
 #[test]
-fn a_learned_tool_limit_passes_a_provider_by_and_refuses_when_it_is_everyones() {
-    let (mut world, mut memory) = (World::default(), Memory::default());
-    memory.tool_limits.learn(&"p0".into(), "too many tools, maximum 10", NOW);
+fn a_tool_limit_passes_a_provider_by_and_refuses_when_it_is_everyones() {
+    let (mut world, mut two) = (World::default(), targets(2));
+    two[0].facts.max_tools = Some(10);
     world.request.tool_count = 11;
-    assert_eq!(order(&planned(Strategy::Priority, targets(2), &world, &mut memory)), ["s1"]);
-    memory.tool_limits.learn(&"p1".into(), "too many tools, maximum 8", NOW);
-    let refused = plan(&combo(Strategy::Priority), targets(2), &world.view(), &mut memory, &mut rng(1));
+    assert_eq!(order(&planned(Strategy::Priority, two.clone(), &world, &mut Memory::default())), ["s1"]);
+    two[1].facts.max_tools = Some(8);
+    let refused = plan(&combo(Strategy::Priority), two.clone(), &world.view(), &mut Memory::default(), &mut rng(1));
     assert_eq!(refused.expect_err("too many").cause, Cause::ToolLimit { limit: 10, tools: 11 });
     world.request.tool_count = 8;
-    assert_eq!(order(&planned(Strategy::Priority, targets(2), &world, &mut memory)).len(), 2);
+    assert_eq!(order(&planned(Strategy::Priority, two, &world, &mut Memory::default())).len(), 2);
 }
 
 #[test]

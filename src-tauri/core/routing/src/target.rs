@@ -54,6 +54,8 @@ pub struct Facts {
     /// Tokens.
     pub context_window: Option<u64>,
     pub max_output: Option<u64>,
+    /// The most tools the provider takes, where it said so.
+    pub max_tools: Option<u32>,
     pub supports: Supports,
     pub telemetry: Telemetry,
     /// Requests under way on the account (or the least busy of several).

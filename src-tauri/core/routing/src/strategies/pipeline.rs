@@ -3,6 +3,8 @@
 //! A link is one top-level step with all targets that may do it, in their order. A chain holds every step or it is none:
 //! an answer that skipped one would be a different answer.
 
+use std::collections::BTreeMap;
+
 use crate::target::Target;
 
 /// Statuses after which a step is repeated, as the combo's retries allow; any other failure ends the request with its
@@ -11,11 +13,11 @@ pub const REPEATED: [u16; 4] = [429, 502, 503, 504];
 
 /// Indexes into `targets` for each of the steps, in order; none where one of `steps` has no target left.
 pub fn links(targets: &[Target], steps: &[usize]) -> Option<Vec<Vec<usize>>> {
-    let of = |step: usize| {
-        let link: Vec<usize> = (0..targets.len()).filter(|&index| targets[index].top == step).collect();
-        (!link.is_empty()).then_some(link)
-    };
-    let links: Option<Vec<_>> = steps.iter().map(|&step| of(step)).collect();
+    let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, target) in targets.iter().enumerate() {
+        by_step.entry(target.top).or_default().push(index);
+    }
+    let links: Option<Vec<_>> = steps.iter().map(|step| by_step.remove(step)).collect();
     links.filter(|links| !links.is_empty())
 }
 
