@@ -4,12 +4,20 @@
 //! could serve it, [`journey`] remembers what one request went through, [`exhaustion`] says what to answer when the plan
 //! has run out. The gateway performs; this crate only decides.
 
+pub mod combo;
 pub mod exhaustion;
 pub mod journey;
+pub mod memory;
 pub mod plan;
 pub mod resolve;
 pub mod strategies;
+pub mod target;
+pub mod view;
 
+pub use combo::{Combo, Strategy};
 pub use journey::Journey;
+pub use memory::Memory;
 pub use plan::{Attempt, Plan, Route, plan};
 pub use resolve::{NameTable, NotFound, Resolved, resolve};
+pub use target::Target;
+pub use view::View;

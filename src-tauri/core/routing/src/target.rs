@@ -1,0 +1,112 @@
+//! One thing a combo may ask, with everything a strategy may want to know of it.
+//!
+//! Strategies look nothing up: what they compare stands here, gathered once per request by the shell. Unknown is `None`,
+//! never zero (gateway specification, 5.3).
+
+use domain::quota::Quota;
+use domain::{Availability, ConnectionId, ProviderId};
+
+/// A step of a combo, resolved: a model at a provider, and an account where the step pins one or the strategy compares
+/// accounts (gateway specification, 3.1 and 3.3.5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Path of step ids joined by `>`, with `@connection` behind it where one is fixed. Keys counters, gates and stickiness.
+    pub execution_key: String,
+    /// Index of the top-level step it came from: what `weighted` draws.
+    pub top: usize,
+    pub provider: ProviderId,
+    pub model: String,
+    /// Fixed; otherwise the account is picked at dispatch (3.11).
+    pub connection: Option<ConnectionId>,
+    /// Accounts the step is limited to; empty, any.
+    pub allowed_connections: Vec<ConnectionId>,
+    /// 0–100, of the top-level step.
+    pub weight: u32,
+    pub label: Option<String>,
+    /// Pipeline and fusion: system text for this step.
+    pub prompt: Option<String>,
+    pub tags: Vec<String>,
+    /// Later targets are for an exhausted quota only (3.8, protected priority target).
+    pub fallback_only_on_quota_exhaustion: bool,
+    pub facts: Facts,
+    /// The Engine's word: of the one account, or the best of all that the target may use.
+    pub availability: Availability,
+}
+
+/// What is known about a target now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// US dollars for a million tokens.
+    pub input_price: Option<f64>,
+    pub output_price: Option<f64>,
+    /// Tokens.
+    pub context_window: Option<u64>,
+    pub max_output: Option<u64>,
+    pub supports: Supports,
+    pub telemetry: Telemetry,
+    /// Requests under way on the account (or the least busy of several).
+    pub in_flight: u32,
+    pub max_concurrent: Option<u32>,
+    /// The account's, or of several the one with the most left.
+    pub quota: Option<Quota>,
+    pub breaker: Breaker,
+    pub tier: Tier,
+    /// Accounts that could serve the model.
+    pub pool_size: u32,
+    /// Fraction of the account's session places that are free; 1 where sessions are not counted.
+    pub sessions_free: Option<f64>,
+    /// 0–1, from feedback; none, neutral.
+    pub quality: Option<f64>,
+}
+
+/// What a model can do; unknown counts as capable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Supports {
+    pub tools: Option<bool>,
+    pub vision: Option<bool>,
+    pub audio: Option<bool>,
+    pub documents: Option<bool>,
+    pub structured_output: Option<bool>,
+    pub reasoning: Option<bool>,
+}
+
+/// The last 200 requests or 24 hours of a model at a provider, or on one account (3.5, telemetry window).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Telemetry {
+    /// Requests counted; below [`Telemetry::ENOUGH`] the figures are not to be relied on.
+    pub samples: u32,
+    /// Milliseconds.
+    pub average_latency: Option<f64>,
+    pub p95_latency: Option<f64>,
+    /// Standard deviation, milliseconds.
+    pub latency_deviation: Option<f64>,
+    /// Average time to the first token, milliseconds.
+    pub first_token: Option<f64>,
+    /// 0–1.
+    pub success_rate: Option<f64>,
+}
+
+impl Telemetry {
+    pub const ENOUGH: u32 = 5;
+}
+
+/// State of the provider's circuit breaker as far as a strategy weighs it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Breaker {
+    #[default]
+    Closed,
+    Degraded,
+    HalfOpen,
+    Open,
+}
+
+/// What kind of plan the account is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tier {
+    Ultra,
+    Pro,
+    Standard,
+    Free,
+    #[default]
+    Unknown,
+}
