@@ -1,8 +1,9 @@
 //! From a model name to ranked attempts, and to an answer when nothing is left.
 //!
-//! Pure decisions: [`resolve`] turns what the client wrote into a provider and a model or a combo, [`combo`] into what may
-//! be asked, [`plan`] ranks it, [`decision`] says what to do after each failure, [`journey`] remembers what one request went
-//! through, [`exhaustion`] says what to answer when the plan has run out. The gateway performs; this crate only decides.
+//! Pure decisions: [`resolution`] turns what the client wrote into a combo or, by way of [`resolve`], into a provider and a
+//! model, [`combo`] into what may be asked, [`plan`] ranks it, [`decision`] says what to do after each failure, [`journey`]
+//! remembers what one request went through, [`exhaustion`] says what to answer when the plan has run out. The gateway
+//! performs; this crate only decides.
 
 pub mod account;
 pub mod capability;
@@ -15,6 +16,7 @@ pub mod journey;
 pub mod lru;
 pub mod memory;
 pub mod plan;
+pub mod resolution;
 pub mod resolve;
 pub mod stickiness;
 pub mod strategies;
@@ -26,6 +28,7 @@ pub use combo::{Combo, Strategy};
 pub use journey::Journey;
 pub use memory::Memory;
 pub use plan::{Attempt, Plan, Route, plan};
+pub use resolution::{ComboNames, Resolution, resolve_name};
 pub use resolve::{NameTable, NotFound, Resolved, resolve};
 pub use target::Target;
 pub use view::View;

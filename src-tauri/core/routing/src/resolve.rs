@@ -3,7 +3,7 @@
 //! 6. a user's alias · 7. `provider/model`, split at the first slash · 8. a bare id that a connected provider lists ·
 //! 9. not found, with near names.
 //!
-//! (Rules 1 to 5 concern combos, mappings and virtual names; they are asked before these.)
+//! Rules 1 to 5 concern combos, mappings and virtual names: [`crate::resolution`] asks them before these.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct NotFound {
     pub near: Vec<String>,
 }
 
-const LONG_CONTEXT: &str = "[1m]";
+pub(crate) const LONG_CONTEXT: &str = "[1m]";
 const NEAR_NAMES: usize = 5;
 
 /// Resolves a client's model name to one provider and one model.
@@ -59,7 +59,7 @@ pub fn resolve(name: &str, table: &NameTable) -> Result<Resolved, NotFound> {
         .or_else(|| by_bare_id(name, table).map(|listed| (listed, 8)));
     match found {
         Some((Listed { provider, model }, rule)) => Ok(Resolved { provider, model, rule, long_context }),
-        None => Err(NotFound { near: near_names(name, table) }),
+        None => Err(NotFound { near: near_names(name, table, std::iter::empty()) }),
     }
 }
 
@@ -98,7 +98,8 @@ fn without_date(name: &str) -> Option<&str> {
     (date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit())).then_some(stem)
 }
 
-fn near_names(name: &str, table: &NameTable) -> Vec<String> {
+/// Names that look like this one, best first; `more` are names that the table does not hold.
+pub(crate) fn near_names(name: &str, table: &NameTable, more: impl Iterator<Item = String>) -> Vec<String> {
     let wanted = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let own_names = table.aliases.keys().cloned();
     let qualified = table
@@ -106,6 +107,7 @@ fn near_names(name: &str, table: &NameTable) -> Vec<String> {
         .iter()
         .flat_map(|(id, providers)| providers.iter().map(move |listed| format!("{}/{id}", listed.provider)));
     let mut scored: Vec<(usize, String)> = own_names
+        .chain(more)
         .chain(qualified)
         .map(|candidate| {
             let last = candidate.rsplit('/').next().unwrap_or(&candidate).to_ascii_lowercase();

@@ -162,7 +162,9 @@ fn fold(file: &Value, environment: &Value, stored: &Map<String, Value>) -> Folde
 
 /// Why a patch that named `paths` is refused for this conflict; a conflict it has no part in was there before.
 fn refusal(conflict: &Conflict, paths: &[String]) -> Option<FieldError> {
-    let named = conflict.fields.iter().find(|field| paths.contains(field))?;
+    let within =
+        |field: &str, path: &str| field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let named = conflict.fields.iter().find(|field| paths.iter().any(|path| within(field, path)))?;
     Some(FieldError::new(named, &conflict.message))
 }
 
@@ -217,6 +219,7 @@ mod tests {
                     "keepAliveIntervalMs": 2_500, "maxConnections": 10_000, "drainTimeoutMs": 30_000,
                 },
                 "routing": { "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null },
+                "translation": { "foreignTools": "when-spare" },
                 "network": {
                     "connectTimeoutMs": 10_000, "responseStartTimeoutMs": 600_000, "streamIdleTimeoutMs": 300_000,
                     "streamReadinessTimeoutMs": 80_000, "streamReadinessMaxTimeoutMs": 180_000,
@@ -225,6 +228,7 @@ mod tests {
                 "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
                 "resilienceSettings": resilience::Settings::default().tree(),
                 "customBannedSignals": [], "autoDisableBannedAccounts": false, "providerErrorRules": {},
+                "comboDefaults": ::routing::combo::Config::default().tree(), "providerOverrides": {},
                 "sessionAffinityTtlMs": 0,
             })
         );
@@ -396,5 +400,43 @@ mod tests {
         let changed = layered.patch(&json!({ "customBannedSignals": null })).expect("a valid patch");
         assert_eq!(changed.sections["customBannedSignals"], Value::Null);
         assert_eq!(layered.effective().custom_banned_signals, [""; 0]);
+    }
+
+    #[test]
+    fn what_combos_do_is_part_of_the_tree_and_overrides_are_named_by_provider() {
+        let (mut layered, _) = layered(&[], None, json!({}));
+        let patch = json!({
+            "comboDefaults": { "maxRetries": 3, "fusion": { "minPanel": 4 } },
+            "providerOverrides": { "claude": { "targetTimeoutMs": 60_000 } },
+        });
+        layered.patch(&patch).expect("a valid patch");
+        let changed = layered.patch(&json!({ "comboDefaults": { "queueDepth": 5 } })).expect("a valid patch");
+        assert_eq!(changed.sections["comboDefaults"]["maxRetries"], json!(3), "members are merged");
+        let settings = layered.effective();
+        assert_eq!((settings.combo_defaults.max_retries, settings.combo_defaults.fusion.min_panel), (3, 4));
+        assert_eq!(settings.provider_overrides["claude"]["targetTimeoutMs"], json!(60_000));
+        assert_eq!(layered.source("comboDefaults.queueDepth"), Source::Stored);
+        let wrong = json!({
+            "providerOverrides": { "a": { "queueDepth": 101, "maxRetries": 2 }, "b": { "colour": 1 } },
+        });
+        assert_eq!(
+            refused(&mut layered, wrong),
+            [
+                "providerOverrides.a.queueDepth: expected a whole number from 0 to 100",
+                "providerOverrides.b.colour: unknown setting: remove it, or correct its name",
+            ]
+        );
+        let wrong = json!({ "comboDefaults": { "autoConfig": { "weights": { "cost": -1 } } } });
+        assert!(refused(&mut layered, wrong)[0].starts_with("comboDefaults.autoConfig.weights: "));
+        assert!(layered.patch(&json!({ "providerOverrides": null })).is_ok());
+        assert!(layered.effective().provider_overrides.is_empty());
+    }
+
+    #[test]
+    fn a_stored_override_that_makes_no_sense_is_left_out_alone() {
+        let stored = json!({ "providerOverrides": { "a": { "queueDepth": 101, "maxRetries": 2 } } });
+        let (layered, warnings) = layered(&[], None, stored);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert_eq!(json!(layered.effective().provider_overrides), json!({ "a": { "maxRetries": 2 } }));
     }
 }

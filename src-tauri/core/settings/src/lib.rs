@@ -4,6 +4,7 @@
 //! lays the sources of values over each other in [`Layered`]. Durations are milliseconds and say so in their wire name.
 //! `0` means what the field's help says, never "not set": not set is absence.
 
+mod combos;
 mod layered;
 
 pub mod gateway;
@@ -16,6 +17,7 @@ use domain::section::Conflict;
 use domain::{Millis, section};
 use resilience::failure::error_rules::{OperatorTable, operator_rules};
 
+pub use combos::ProviderOverrides;
 pub use domain::section::{Field, FieldError};
 pub use layered::{Changed, FieldView, Layered, Source};
 
@@ -45,6 +47,10 @@ section! {
         /// What errors of a provider mean, beside what its catalogue entry knows: lists of `status`, `match`, `scope`, and
         /// optionally `reason` and `cooldownMs`, by provider; at most 50 rules in all.
         pub provider_error_rules: OperatorTable;
+        /// What every combo does that says nothing else.
+        pub combo_defaults: ::routing::combo::Config;
+        /// What combos do at a provider: part of `comboDefaults`, by provider; a combo's own word goes before.
+        pub provider_overrides: ProviderOverrides;
         /// How long a conversation stays with the account that served it; 0 does not bind it.
         pub session_affinity_ttl: Millis, in Millis::ZERO..=Millis::days(30);
     }
@@ -56,7 +62,8 @@ const LONGEST_SIGNAL: usize = 200;
 
 impl Settings {
     fn rules_of_the_top_level(&mut self) -> Vec<Conflict> {
-        self.tidy_signals().into_iter().chain(self.check_error_rules()).collect()
+        let conflicts = self.tidy_signals().into_iter().chain(self.check_error_rules());
+        conflicts.chain(combos::usable_overrides(&mut self.provider_overrides)).collect()
     }
 
     /// One rule that makes no sense, and none is used: half a set of rules is another set.

@@ -1,12 +1,13 @@
 //! A combo: one name, many models behind it (gateway specification, 3.1 and 3.2).
 //!
 //! [`input`] reads what a person wrote, [`validate`] refuses what cannot work, [`document`] carries combos between
-//! installations, [`expand`] turns the steps into what may be asked now.
+//! installations, [`mapping`] leads other names to them, [`expand`] turns the steps into what may be asked now.
 
 pub mod config;
 pub mod document;
 pub mod expand;
 mod input;
+pub(crate) mod mapping;
 mod strategy;
 mod validate;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use config::{Config, ConfigProblem};
 pub use expand::{Asker, Book, Expansion, Nested, Skipped, expand};
+pub use mapping::Mapping;
 pub use strategy::{Strategy, UnknownStrategy};
 
 /// A combo as its owner wrote it.
