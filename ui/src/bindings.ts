@@ -697,7 +697,7 @@ export type ManagementToken = {
 };
 
 /**  What left a candidate out. */
-export type Mechanism = "switched_off" | "key_allow_list" | "excluded_model" | "credential_gate" | "request_exhaustion" | "concurrency_cap" | "dialect_mismatch" | "circuit_breaker" | "provider_cooldown" | "connection_cooldown" | "terminal_state" | "model_lockout";
+export type Mechanism = "switched_off" | "key_allow_list" | "excluded_model" | "credential_gate" | "request_exhaustion" | "concurrency_cap" | "admission_lane" | "tool_limit" | "quota_cutoff" | "dialect_mismatch" | "circuit_breaker" | "provider_cooldown" | "connection_cooldown" | "terminal_state" | "model_lockout";
 
 /**  Of this process. */
 export type MemoryUsage = {

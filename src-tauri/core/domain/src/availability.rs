@@ -86,8 +86,14 @@ pub enum Mechanism {
     CredentialGate,
     /// It already failed in this very request.
     RequestExhaustion,
-    /// As many requests are under way as the connection allows.
+    /// As many requests are under way as are allowed, and as many wait.
     ConcurrencyCap,
+    /// The local request queue of the account takes no more.
+    AdmissionLane,
+    /// The request brings more tools than the provider takes.
+    ToolLimit,
+    /// Too little is left of a quota.
+    QuotaCutoff,
     /// It speaks another wire format than the client.
     DialectMismatch,
     /// The provider as a whole is spared.

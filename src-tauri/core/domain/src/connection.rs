@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionId, ProviderId, Timestamp};
+use crate::{ConnectionId, Limits, ProviderId, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -52,5 +52,10 @@ impl Connection {
     /// Whether a credential is stored.
     pub fn has_credential(&self) -> bool {
         self.credential_tail.is_some()
+    }
+
+    /// What its owner allows.
+    pub fn limits(&self) -> Limits {
+        Limits { max_concurrent: self.max_concurrent, ..Limits::default() }
     }
 }

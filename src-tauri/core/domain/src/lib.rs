@@ -9,6 +9,7 @@ pub mod connection;
 pub mod dialect;
 pub mod health;
 pub mod id;
+pub mod limits;
 pub mod model_alias;
 pub mod model_name;
 pub mod node;
@@ -24,9 +25,11 @@ pub mod wire;
 pub use availability::{Availability, Candidate, Exclusion, Mechanism, Nature};
 pub use dialect::{Dialect, Operation};
 pub use id::{AliasId, ClientKeyId, ConnectionId, NodeId, ProviderId, RequestId};
+pub use limits::{Limits, RateLimitOverrides};
 pub use outcome::{
     BreakerCharge, Cooldown, Failure, Hint, Neutral, Outcome, Permanence, Provenance, Reason, Scope, Success,
 };
 pub use provider_class::ProviderClass;
+pub use quota::Quota;
 pub use time::{Clock, Millis, Timestamp};
 pub use usage::Usage;

@@ -1,10 +1,29 @@
 //! How much of an account is used up, as far as anyone said (gateway specification, 5.1).
+//!
+//! Unknown is unknown, never zero: who asks decides what to make of it, and nobody is left out for it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
+
+/// Canonical names of windows; one of a single model is `7d:<model>`.
+pub mod window {
+    /// Five hours.
+    pub const SESSION: &str = "session";
+    pub const DAILY: &str = "daily";
+    /// Seven days.
+    pub const WEEKLY: &str = "weekly";
+    pub const MONTHLY: &str = "monthly";
+    /// Before the name of the one model that a week's quota concerns.
+    pub const WEEKLY_OF_MODEL: &str = "7d:";
+    /// Requests of a short rate limit, mostly a minute.
+    pub const REQUESTS: &str = "requests";
+    pub const TOKENS: &str = "tokens";
+    pub const INPUT_TOKENS: &str = "input_tokens";
+    pub const OUTPUT_TOKENS: &str = "output_tokens";
+}
 
 /// One window of a quota. `percent_used` is a fraction in `0..=1`; unknown is unknown, never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,11 +33,126 @@ pub struct Window {
     pub reset_at: Option<Timestamp>,
 }
 
-/// Windows by canonical name: `session`, `daily`, `weekly`, `monthly`, `7d:<model>`.
+/// Who said it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The vendor's own usage endpoint.
+    Endpoint,
+    /// The headers of a reply.
+    #[default]
+    Headers,
+    /// Our own counting.
+    Learned,
+    /// The owner.
+    Manual,
+}
+
+/// What is known of one account.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Quota {
+    /// By canonical name; see [`window`].
     pub windows: BTreeMap<String, Window>,
+    /// By model, where the vendor counts models apart.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, Window>,
+    /// The vendor refuses further requests.
     pub limit_reached: bool,
     pub fetched_at: Timestamp,
+    pub source: Source,
+}
+
+impl Window {
+    /// A window used to a fraction that is drawn into `0..=1`; what is no number is unknown.
+    pub fn new(used: f64, reset_at: Option<Timestamp>) -> Self {
+        Window { percent_used: used.is_finite().then_some(used.clamp(0.0, 1.0)), reset_at }
+    }
+
+    /// The fraction in use at an instant: a window whose reset has passed is full again until somebody says otherwise.
+    pub fn used(&self, now: Timestamp) -> Option<f64> {
+        let begun_anew = self.reset_at.is_some_and(|at| at <= now);
+        self.percent_used.map(|used| if begun_anew { 0.0 } else { used })
+    }
+}
+
+impl Quota {
+    /// The windows that a request for this model draws on, with their names: all but those of other models.
+    pub fn windows_of<'a>(&'a self, model: &'a str) -> impl Iterator<Item = (&'a str, &'a Window)> {
+        let concerns = |name: &str| match name.strip_prefix(window::WEEKLY_OF_MODEL) {
+            Some(of) => model.to_ascii_lowercase().contains(&of.to_ascii_lowercase()),
+            None => true,
+        };
+        let shared = self.windows.iter().filter(move |(name, _)| concerns(name));
+        shared.chain(self.models.get_key_value(model)).map(|(name, window)| (name.as_str(), window))
+    }
+
+    /// The fraction of the fullest window in use, of those that are known.
+    pub fn percent_used(&self, model: &str, now: Timestamp) -> Option<f64> {
+        self.windows_of(model).filter_map(|(_, window)| window.used(now)).max_by(f64::total_cmp)
+    }
+
+    /// When the fullest window of those that are known begins anew.
+    pub fn reset_at(&self, model: &str, now: Timestamp) -> Option<Timestamp> {
+        let known = self.windows_of(model).filter_map(|(_, window)| Some((window.used(now)?, window)));
+        known.max_by(|a, b| a.0.total_cmp(&b.0))?.1.reset_at.filter(|at| *at > now)
+    }
+
+    /// Takes over what somebody said later; what they did not speak of stays. Older news changes nothing.
+    pub fn absorb(&mut self, news: Quota) {
+        if news.fetched_at < self.fetched_at {
+            return;
+        }
+        self.windows.extend(news.windows);
+        self.models.extend(news.models);
+        self.limit_reached = news.limit_reached;
+        self.fetched_at = news.fetched_at;
+        self.source = news.source;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
+    const LATER: Timestamp = Timestamp::from_millis(2_000_000);
+
+    fn quota(windows: &[(&str, f64, Option<Timestamp>)], fetched_at: Timestamp) -> Quota {
+        let windows = windows.iter().map(|(name, used, reset)| ((*name).to_owned(), Window::new(*used, *reset)));
+        Quota { windows: windows.collect(), fetched_at, ..Quota::default() }
+    }
+
+    #[test]
+    fn a_fraction_is_within_bounds_and_unknown_is_not_zero() {
+        for (given, expected) in [(0.5, Some(0.5)), (1.2, Some(1.0)), (-1.0, Some(0.0)), (f64::NAN, None)] {
+            assert_eq!(Window::new(given, None).percent_used, expected);
+        }
+        assert_eq!(Window::default().used(NOW), None);
+        assert_eq!(Quota::default().percent_used("m", NOW), None);
+    }
+
+    #[test]
+    fn a_window_whose_reset_has_passed_is_full_again() {
+        let window = Window::new(0.9, Some(LATER));
+        assert_eq!((window.used(NOW), window.used(LATER)), (Some(0.9), Some(0.0)));
+    }
+
+    #[test]
+    fn the_fullest_window_that_concerns_the_model_counts() {
+        let quota = quota(&[("session", 0.2, Some(LATER)), ("weekly", 0.6, None), ("7d:opus", 0.9, Some(LATER))], NOW);
+        for (model, used, reset) in [("claude-opus-4", 0.9, Some(LATER)), ("claude-sonnet", 0.6, None)] {
+            assert_eq!(quota.percent_used(model, NOW), Some(used), "{model}");
+            assert_eq!(quota.reset_at(model, NOW), reset, "{model}");
+        }
+    }
+
+    #[test]
+    fn newer_words_override_older_ones_window_by_window() {
+        let mut known = quota(&[("session", 0.2, None), ("weekly", 0.6, None)], NOW);
+        known.absorb(quota(&[("session", 0.3, None)], LATER));
+        known.absorb(quota(&[("session", 0.1, None)], NOW));
+        assert_eq!(known.windows["session"].percent_used, Some(0.3));
+        assert_eq!(known.windows["weekly"].percent_used, Some(0.6));
+    }
 }

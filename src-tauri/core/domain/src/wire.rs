@@ -59,7 +59,13 @@ pub mod code {
     pub const NO_EXECUTABLE_TARGETS: &str = "no_executable_targets";
     pub const PERMISSION_DENIED: &str = "permission_denied";
     pub const RATE_LIMITED: &str = "rate_limit_exceeded";
+    pub const RATE_LIMIT_EXECUTION_TIMEOUT: &str = "RATE_LIMIT_EXECUTION_TIMEOUT";
+    pub const RATE_LIMIT_QUEUE_FULL: &str = "RATE_LIMIT_QUEUE_FULL";
+    pub const RATE_LIMIT_QUEUE_TIMEOUT: &str = "RATE_LIMIT_QUEUE_TIMEOUT";
+    pub const RATE_LIMIT_QUEUE_WEDGED: &str = "RATE_LIMIT_QUEUE_WEDGED";
     pub const REQUEST_TOO_LARGE: &str = "request_too_large";
+    pub const SEMAPHORE_QUEUE_FULL: &str = "SEMAPHORE_QUEUE_FULL";
+    pub const SEMAPHORE_TIMEOUT: &str = "SEMAPHORE_TIMEOUT";
     pub const SERVICE_UNAVAILABLE: &str = "service_unavailable";
     pub const STREAM_CONTENT_STALL: &str = "stream_content_stall";
     pub const STREAM_EARLY_EOF: &str = "STREAM_EARLY_EOF";
@@ -76,6 +82,9 @@ pub mod reason {
     pub const PROVIDER_COOLDOWN: &str = "provider_cooldown";
     pub const UNAVAILABLE: &str = "unavailable";
     pub const CONCURRENCY_CAP: &str = "concurrency_cap";
+    pub const ADMISSION_LANE: &str = "admission_lane";
+    pub const TOOL_LIMIT: &str = "tool_limit";
+    pub const QUOTA_CUTOFF: &str = "quota_cutoff";
     pub const CREDENTIAL_GATE: &str = "credential_gate";
     pub const DIALECT_MISMATCH: &str = "dialect_mismatch";
     pub const EXCLUDED_MODEL: &str = "excluded_model";

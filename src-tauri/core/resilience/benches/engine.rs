@@ -3,7 +3,7 @@
 //! connections, growing like log n. Run with `cargo bench -p resilience`.
 
 use divan::{Bencher, black_box};
-use domain::{BreakerCharge, Candidate, Failure, Millis, Nature, Outcome, Reason, Success, Timestamp};
+use domain::{BreakerCharge, Candidate, Failure, Limits, Millis, Nature, Outcome, Reason, Success, Timestamp};
 use resilience::{Admission, Admitted, Caller, Engine, Permit, Settings};
 
 fn main() {
@@ -20,6 +20,7 @@ const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 struct World {
     engine: Engine,
     settings: Settings,
+    limits: Limits,
     candidates: Vec<Candidate>,
     asked: usize,
     now: Timestamp,
@@ -29,8 +30,14 @@ impl World {
     fn new(connections: usize) -> World {
         let candidates: Vec<Candidate> =
             (0..connections * MODELS).map(|n| candidate(n % connections, n / connections)).collect();
-        let mut world =
-            World { engine: Engine::default(), settings: Settings::default(), candidates, asked: 0, now: NOW };
+        let mut world = World {
+            engine: Engine::default(),
+            settings: Settings::default(),
+            limits: Limits { max_concurrent: Some(64), ..Limits::default() },
+            candidates,
+            asked: 0,
+            now: NOW,
+        };
         for n in 0..world.candidates.len() {
             world.attempt(n, &success());
         }
@@ -57,8 +64,7 @@ impl World {
     }
 
     fn admit(&mut self, candidate: usize) -> Option<Permit> {
-        let admission =
-            Admission { candidate: &self.candidates[candidate], max_concurrent: Some(64), caller: Caller::Direct };
+        let admission = Admission::new(&self.candidates[candidate], &self.limits, Caller::Direct);
         match self.engine.admit(&admission, &self.settings, self.now) {
             Admitted::Permit(permit) => Some(permit),
             Admitted::Refused(_) => None,
@@ -103,8 +109,7 @@ fn availability(bencher: Bencher<'_, '_>, connections: usize) {
     let mut world = World::new(connections);
     bencher.bench_local(|| {
         let candidate = world.next();
-        let ask =
-            Admission { candidate: &world.candidates[candidate], max_concurrent: Some(64), caller: Caller::Combo };
+        let ask = Admission::new(&world.candidates[candidate], &world.limits, Caller::Combo);
         world.engine.availability(black_box(&ask), &world.settings, world.now)
     });
 }

@@ -1,13 +1,18 @@
 //! The Engine: composes the mechanisms; the only file that knows them all.
 //!
-//! Five verbs. [`Engine::availability`] answers for every path of the program whether a candidate may be tried;
-//! [`Engine::admit`] takes everything an attempt needs or nothing; [`Engine::settle`] is the only way in which an attempt
-//! touches health, exactly once per permit; [`Engine::reset`] is an operator's hand; [`Engine::snapshot`] is the picture
-//! that screens and stores see.
+//! Six verbs. [`Engine::availability`] answers for every path of the program whether a candidate may be tried;
+//! [`Engine::admit`] takes everything an attempt needs or nothing, and [`Engine::enter`] does the same but may wait its
+//! turn; [`Engine::settle`] is the only way in which an attempt touches health, exactly once per permit;
+//! [`Engine::tick`] lets time pass; [`Engine::reset`] is an operator's hand. [`Engine::snapshot`] is the picture that
+//! screens and stores see.
 //!
 //! Every lookup goes by provider or account through a sorted map and passes nobody else's record, so a call costs as much
 //! with ten thousand accounts as with ten, but for the depth of the maps.
 
+mod enter;
+mod fitness;
+mod line;
+mod notes;
 mod picture;
 mod reset;
 mod restore;
@@ -18,11 +23,11 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::health::LastError;
-use domain::wire::reason;
-use domain::{Availability, Candidate, ConnectionId, Exclusion, Mechanism, Outcome, ProviderId, Timestamp};
+use domain::{Candidate, ConnectionId, Exclusion, Limits, Millis, Outcome, ProviderId, Quota, Timestamp};
 
+use self::line::{Known, Standing};
 use crate::circuit_breaker::{self, Breakers};
-use crate::concurrency_gate::ConcurrencyGate;
+use crate::concurrency_gate::{ConcurrencyGates, GateKey, Patience};
 use crate::connection_cooldown::ConnectionCooldown;
 use crate::connection_status::ConnectionStatus;
 use crate::egress_bucket::EgressBuckets;
@@ -30,9 +35,13 @@ use crate::event::Event;
 use crate::model_lockout::{Answer, ModelLockouts, PostOutputErrors, Target};
 use crate::permit::Permit;
 use crate::provider_cooldown::ProviderCooldowns;
+use crate::refusal::Refusal;
+use crate::request_queue::RequestQueues;
 use crate::rest_period::Verdict;
 use crate::settings::Settings;
 use crate::stored::Row;
+use crate::tool_limit::ToolLimits;
+use crate::waiting_room::{Ticket, WaitingRoom};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Engine {
@@ -42,11 +51,26 @@ pub struct Engine {
     lockouts: ModelLockouts,
     post_output: PostOutputErrors,
     egress: EgressBuckets,
+    gates: ConcurrencyGates,
+    queues: RequestQueues,
+    room: WaitingRoom<Standing>,
+    tool_limits: ToolLimits,
+    /// What is left of accounts, as far as anyone said.
+    quotas: BTreeMap<ConnectionId, Quota>,
     /// Numbers of the permits under way.
     open: BTreeSet<u64>,
     next_permit: u64,
+    next_ticket: u64,
+    /// The settings that those who wait were measured by.
+    known: Known,
     /// What admissions changed; carried out with the next call that returns effects.
-    pending: Effects,
+    pending: Pending,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Pending {
+    events: Vec<Event>,
+    rows: Vec<Row>,
 }
 
 /// Everything known about one account.
@@ -54,7 +78,6 @@ pub struct Engine {
 struct ConnectionHealth {
     /// Unknown until it is first used, or restored.
     provider: Option<ProviderId>,
-    gate: ConcurrencyGate,
     cooldown: ConnectionCooldown,
     status: ConnectionStatus,
     last_error: Option<LastError>,
@@ -72,12 +95,33 @@ struct ConnectionHealth {
 }
 
 /// What an attempt asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Admission<'a> {
     pub candidate: &'a Candidate,
-    /// The owner's cap on requests under way; none, no limit.
-    pub max_concurrent: Option<u32>,
+    /// What the account's owner and the catalogue allow.
+    pub limits: &'a Limits,
     pub caller: Caller,
+    /// Tools that the request brings.
+    pub tools: u32,
+    /// Whether an account whose quota runs out is left out. Where it only ranks lower (`auto`), it is not.
+    pub quota_cutoff: bool,
+    /// The gate of the combo it is a step of, where that has one.
+    pub combo_gate: Option<ComboGate<'a>>,
+    /// How long it waits at gates. Where the account has a request queue, that queue's budget is the one clock.
+    pub patience: Patience,
+    /// How long the response may take to begin; extends the execution limit of a queue.
+    pub response_start: Millis,
+}
+
+/// A gate that only combos have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComboGate<'a> {
+    /// Requests of a quota-share combo go one after the other, up to the account's cap; whoever waits too long, or finds
+    /// too many waiting, goes without a place (resilience specification, 14.4).
+    QuotaShare,
+    /// Requests of a round-robin combo to one target: as many as the account's cap allows, or else `cap` (gateway
+    /// specification, 3.4).
+    Target { combo: &'a str, execution_key: &'a str, cap: u32 },
 }
 
 /// On whose behalf an attempt is made: some mechanisms act for combos only.
@@ -91,18 +135,32 @@ pub enum Caller {
     Test,
 }
 
+/// The answer to who will not wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admitted {
     Permit(Permit),
     Refused(Exclusion),
 }
 
+/// The answer to who may have to wait.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Entered {
+    Permit(Permit),
+    /// Its turn, or its refusal, comes among the effects of a later call: [`Effects::granted`], [`Effects::refused`].
+    Queued(Ticket),
+    Refused(Refusal),
+}
+
 /// What the shell carries out after the lock is released.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Effects {
     pub events: Vec<Event>,
     /// What to store, in order.
     pub rows: Vec<Row>,
+    /// Those who waited and may go. Each permit is settled like any other, also when nobody waits for it any more.
+    pub granted: Vec<(Ticket, Permit)>,
+    /// Those who waited in vain.
+    pub refused: Vec<(Ticket, Refusal)>,
 }
 
 /// What an operator's hand is laid on.
@@ -128,7 +186,7 @@ pub enum ResetScope {
 }
 
 /// What an operator's hand did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Cleared {
     pub breakers: u32,
     /// Accounts that changed.
@@ -141,68 +199,17 @@ pub struct Cleared {
 }
 
 impl Engine {
-    /// May this candidate be tried now? If not: which mechanism says no, why, until when.
-    ///
-    /// The provider is asked before the account (resilience specification, 1.2); a terminal state before a lock, because
-    /// no waiting ends it.
-    pub fn availability(&self, ask: &Admission<'_>, settings: &Settings, now: Timestamp) -> Availability {
-        let exclusion = self.excluded(ask, settings, now);
-        exclusion.map_or(Availability::Available, Availability::Excluded)
-    }
-
-    /// Takes everything the attempt needs, or nothing at all.
-    pub fn admit(&mut self, admission: &Admission<'_>, settings: &Settings, now: Timestamp) -> Admitted {
-        if let Some(exclusion) = self.excluded(admission, settings, now) {
-            return Admitted::Refused(exclusion);
-        }
-        let Admission { candidate, caller, .. } = *admission;
-        let number = self.next_permit + 1;
-        let breaker = match self.enter_breaker(candidate, caller, settings, now) {
-            Ok(ticket) => ticket,
-            Err(until) => return Admitted::Refused(circuit_open(until)),
-        };
-        let looks = caller != Caller::Test && self.look(candidate, number, now);
-        if let Some(bucket) = &candidate.nature.egress_bucket {
-            self.egress.join(bucket, &candidate.provider);
-        }
-        let health = self.connections.entry(candidate.connection.clone()).or_default();
-        if health.provider.is_none() {
-            health.provider = Some(candidate.provider.clone());
-            // What its owner did before it was first used could not be stored yet.
-            let cleared = health.cleared_at > 0;
-            self.pending.rows.extend(cleared.then(|| health.row(&candidate.connection, now)).flatten());
-        }
-        health.never_rests = candidate.nature.disable_cooling;
-        health.gate.acquire(None);
-        health.last_used_at = Some(now);
-        self.next_permit = number;
-        self.open.insert(number);
-        Admitted::Permit(Permit {
-            number,
-            provider: candidate.provider.clone(),
-            connection: candidate.connection.clone(),
-            model: candidate.model.clone(),
-            nature: candidate.nature.clone(),
-            caller,
-            breaker,
-            record: health.record,
-            looks,
-        })
-    }
-
     /// How an attempt ended. Exactly once per permit; a permit that this Engine did not hand out changes nothing.
     pub fn settle(&mut self, permit: Permit, outcome: &Outcome, settings: &Settings, now: Timestamp) -> Effects {
-        let mut effects = std::mem::take(&mut self.pending);
+        let mut effects = self.pending();
         if !self.open.remove(&permit.number) {
             return effects;
         }
-        let mut forgotten = true;
-        if let Some(health) = self.connections.get_mut(&permit.connection) {
-            health.gate.release();
-            forgotten = health.forgotten;
-            if forgotten && health.gate.in_flight() == 0 {
-                self.connections.remove(&permit.connection);
-            }
+        let mut permit = permit;
+        let freed = self.vacate(&mut permit, outcome, now);
+        let forgotten = self.connections.get(&permit.connection).is_none_or(|health| health.forgotten);
+        if forgotten && self.in_flight(&permit.connection) == 0 {
+            self.connections.remove(&permit.connection);
         }
         match outcome {
             Outcome::Success(_) if !forgotten && permit.caller != Caller::Test => {
@@ -213,13 +220,15 @@ impl Engine {
             }
             Outcome::Success(_) | Outcome::Failure(_) | Outcome::Neutral(_) => self.release(&permit),
         }
+        self.serve(freed, settings, now, &mut effects);
         effects
     }
 
-    /// Notes what time alone has changed: an open breaker that became half-open, a rest that is over. Called before the
+    /// Notes what time alone has changed: an open breaker that became half-open, a rest that is over, a place whose turn
+    /// has come, patience that has ended. Called at [`Engine::next_deadline`], after a change of settings, and before the
     /// picture is taken, so that what is shown is what is stored.
     pub fn tick(&mut self, settings: &Settings, now: Timestamp) -> Effects {
-        let mut effects = std::mem::take(&mut self.pending);
+        let mut effects = self.pending();
         let (rolled, gone) = self.breakers.tick(settings, now);
         for (provider, transition) in rolled {
             self.breaker_changed(&provider, Some(transition), settings, &mut effects);
@@ -233,6 +242,9 @@ impl Engine {
                 effects.rows.extend(health.row(id, now));
             }
         }
+        self.tool_limits.tick(now);
+        self.queues.sweep(now);
+        self.advance(settings, now, &mut effects);
         effects
     }
 
@@ -244,53 +256,15 @@ impl Engine {
         }
     }
 
-    fn excluded(&self, ask: &Admission<'_>, settings: &Settings, now: Timestamp) -> Option<Exclusion> {
-        let Admission { candidate, max_concurrent, caller } = *ask;
-        if caller == Caller::Test {
-            return None;
-        }
-        if !candidate.enabled {
-            return Some(Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF));
-        }
-        let health = self.connections.get(&candidate.connection);
-        let provider = self.provider_excluded(candidate, caller, health, settings, now);
-        provider.or_else(|| {
-            let health = health?;
-            let account = terminal(health).or_else(|| self.locked(candidate, health, now));
-            account.or_else(|| resting(health, now)).or_else(|| full(health, max_concurrent))
-        })
+    /// Effects that begin with what admissions changed.
+    fn pending(&mut self) -> Effects {
+        let Pending { events, rows } = std::mem::take(&mut self.pending);
+        Effects { events, rows, ..Effects::default() }
     }
 
-    /// The mechanisms that speak of the provider.
-    fn provider_excluded(
-        &self,
-        candidate: &Candidate,
-        caller: Caller,
-        health: Option<&ConnectionHealth>,
-        settings: &Settings,
-        now: Timestamp,
-    ) -> Option<Exclusion> {
-        let Candidate { provider, connection, nature, .. } = candidate;
-        let terms = settings.breaker_terms(nature.class);
-        if let circuit_breaker::Verdict::Stopped { until } = self.breakers.check(provider, terms, now) {
-            return Some(circuit_open(until));
-        }
-        if caller != Caller::Combo {
-            return None;
-        }
-        let until = self.provider_cooldowns.check(provider, connection, nature.class, settings, now)?;
-        let cause = health.and_then(|health| health.last_error.clone());
-        Some(waiting(Mechanism::ProviderCooldown, reason::PROVIDER_COOLDOWN, until, cause))
-    }
-
-    fn locked(&self, candidate: &Candidate, health: &ConnectionHealth, now: Timestamp) -> Option<Exclusion> {
-        match self.lockouts.check(target(candidate), now) {
-            Answer::Free | Answer::Probe => None,
-            Answer::Locked(locked) => {
-                let cause = locked.cause.or(health.last_error.as_ref()).cloned();
-                Some(waiting(Mechanism::ModelLockout, reason::MODEL_LOCKOUT, locked.until, cause))
-            }
-        }
+    /// Requests under way at one account.
+    fn in_flight(&self, connection: &ConnectionId) -> u32 {
+        self.gates.in_flight(&GateKey::Account(connection.clone()))
     }
 
     fn enter_breaker(
@@ -307,9 +281,10 @@ impl Engine {
         let (ticket, transition) =
             self.breakers.admit(&candidate.provider, class, settings.breaker_terms(class), now)?;
         if transition.is_some() {
-            let mut effects = std::mem::take(&mut self.pending);
+            let mut effects = Effects::default();
             self.breaker_changed(&candidate.provider, transition, settings, &mut effects);
-            self.pending = effects;
+            self.pending.events.extend(effects.events);
+            self.pending.rows.extend(effects.rows);
         }
         Ok(ticket)
     }
@@ -345,28 +320,4 @@ impl Engine {
 fn target(candidate: &Candidate) -> Target<'_> {
     let Candidate { provider, connection, model, nature, .. } = candidate;
     Target { provider, connection, model, nature }
-}
-
-fn terminal(health: &ConnectionHealth) -> Option<Exclusion> {
-    let status = health.status.terminal()?;
-    let cause = health.last_error.clone();
-    Some(Exclusion { cause, ..Exclusion::lasting(Mechanism::TerminalState, status.as_str()) })
-}
-
-fn resting(health: &ConnectionHealth, now: Timestamp) -> Option<Exclusion> {
-    let Verdict::Resting { until } = health.cooldown.check(now) else { return None };
-    Some(waiting(Mechanism::ConnectionCooldown, reason::UNAVAILABLE, until, health.last_error.clone()))
-}
-
-fn full(health: &ConnectionHealth, cap: Option<u32>) -> Option<Exclusion> {
-    let full = !health.gate.check(cap);
-    full.then(|| Exclusion::lasting(Mechanism::ConcurrencyCap, reason::CONCURRENCY_CAP))
-}
-
-fn circuit_open(until: Timestamp) -> Exclusion {
-    waiting(Mechanism::CircuitBreaker, reason::CIRCUIT_OPEN, until, None)
-}
-
-fn waiting(mechanism: Mechanism, reason: &str, until: Timestamp, cause: Option<LastError>) -> Exclusion {
-    Exclusion { mechanism, reason: reason.to_owned(), until: Some(until), cause }
 }

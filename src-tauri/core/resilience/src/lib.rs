@@ -11,8 +11,13 @@
 //! | [`connection_status`] | connection | is this account out until its owner acts? |
 //! | [`model_lockout`] | connection and model | is just this model limited here? |
 //! | [`egress_bucket`] | outgoing address | which accounts share an exhausted quota? |
-//! | [`concurrency_gate`] | connection | how many requests may be under way at once? |
+//! | [`concurrency_gate`] | everything, provider, account, model | how many requests may be under way at once? |
+//! | [`request_queue`] | connection | may this request be sent yet, and is it worth waiting? |
+//! | [`waiting_room`] | all who wait | whose turn is it? |
+//! | [`quota_preflight`] | connection | is what is left worth spending? |
+//! | [`tool_limit`] | provider | does it take so many tools? |
 //! | [`cooldown_wait`] | one request | is it better to wait? |
+//! | [`limit_headers`] | one reply | what did it say about what is left? |
 //! | [`stream_watchdog`] | one stream | is anything useful still coming? |
 //! | [`failure`] | one reply | whose fault was it, and what should be tried next? |
 
@@ -26,11 +31,13 @@ pub mod egress_bucket;
 pub mod engine;
 pub mod event;
 pub mod failure;
+pub mod limit_headers;
 pub mod model_lockout;
 pub mod permit;
 pub mod picture;
 pub mod provider_cooldown;
 pub mod quota_preflight;
+pub mod refusal;
 pub mod request_queue;
 pub mod rest_period;
 pub mod settings;
@@ -39,10 +46,15 @@ pub mod stream_recovery;
 pub mod stream_watchdog;
 pub mod throughput_watchdog;
 pub mod token_refresh;
+pub mod tool_limit;
+pub mod waiting_room;
 
-pub use engine::{Admission, Admitted, Caller, Cleared, Effects, Engine, ResetScope};
+pub use concurrency_gate::{GateKey, Patience};
+pub use engine::{Admission, Admitted, Caller, Cleared, ComboGate, Effects, Engine, Entered, ResetScope};
 pub use event::Event;
 pub use permit::Permit;
 pub use picture::Snapshot;
+pub use refusal::{LocalLimit, Refusal};
 pub use settings::Settings;
 pub use stored::{Row, Stored};
+pub use waiting_room::Ticket;

@@ -3,11 +3,13 @@
 //! A permit is a receipt, not a guard: the shell wraps it in one (`gateway::Attempt`) whose `Drop` settles it, and the
 //! Engine refuses to settle the same permit twice. It cannot be cloned.
 
-use domain::{ConnectionId, Nature, ProviderId};
+use domain::{ConnectionId, Millis, Nature, ProviderId};
 
 use crate::circuit_breaker::Ticket;
+use crate::concurrency_gate::{GateKey, Held};
 use crate::engine::Caller;
 use crate::model_lockout::Target;
+use crate::request_queue::QueueKey;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit {
@@ -21,6 +23,10 @@ pub struct Permit {
     pub(crate) breaker: Option<Ticket>,
     /// What was known about the account when the attempt left: a success may only wipe what it has seen.
     pub(crate) record: u64,
+    pub(crate) held: Held,
+    /// The queue it was let through by; none, nothing paces the account.
+    pub(crate) queue: Option<QueueKey>,
+    pub(crate) execution_limit: Option<Millis>,
     /// It looks whether a long rest of the account or the model has ended early.
     pub(crate) looks: bool,
 }
@@ -36,6 +42,17 @@ impl Permit {
 
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    /// How long the attempt may take from now to its end; none, no queue governs the account. Beyond it the shell ends the
+    /// attempt with [`crate::LocalLimit::ExecutionTimeout`], as a neutral outcome.
+    pub fn execution_limit(&self) -> Option<Millis> {
+        self.execution_limit
+    }
+
+    /// The gates it holds places at.
+    pub fn gates(&self) -> &[GateKey] {
+        self.held.keys()
     }
 
     pub(crate) fn target(&self) -> Target<'_> {

@@ -9,6 +9,7 @@ use domain::health::{LastError, TestStatus};
 use domain::{ConnectionId, Millis, ProviderId, Timestamp};
 
 use crate::circuit_breaker::{State, Transition};
+pub use crate::request_queue::QueuePicture;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
@@ -18,8 +19,12 @@ pub struct Snapshot {
     pub lockouts: Vec<LockoutPicture>,
     /// Accounts and providers spared by the optional provider cooldown.
     pub provider_cooldowns: Vec<ProviderCooldownPicture>,
+    /// Request queues in use.
+    pub queues: Vec<QueuePicture>,
     /// Attempts under way.
     pub in_flight: u32,
+    /// Requests that wait for a place.
+    pub waiting: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]

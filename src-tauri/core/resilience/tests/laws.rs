@@ -1,8 +1,8 @@
 //! Laws: what must hold for every sequence of events, not only for those somebody thought of.
 
 use domain::{
-    Availability, BreakerCharge, Candidate, Cooldown, Failure, Hint, Millis, Nature, Neutral, Outcome, Permanence,
-    Provenance, ProviderClass, Reason, Scope, Success, Timestamp,
+    Availability, BreakerCharge, Candidate, Cooldown, Failure, Hint, Limits, Millis, Nature, Neutral, Outcome,
+    Permanence, Provenance, ProviderClass, Reason, Scope, Success, Timestamp,
 };
 use proptest::prelude::*;
 use resilience::circuit_breaker::{CircuitBreaker, Config, FailureKind, START_TIMEOUT, State, Terms, Ticket};
@@ -58,7 +58,8 @@ impl World {
 
     fn enters(&mut self, account: usize, model: usize, caller: Caller) -> Option<Permit> {
         let candidate = candidate(account, model);
-        let admission = Admission { candidate: &candidate, max_concurrent: None, caller };
+        let limits = Limits::default();
+        let admission = Admission::new(&candidate, &limits, caller);
         let availability = self.engine.availability(&admission, &self.settings, self.now);
         match self.engine.admit(&admission, &self.settings, self.now) {
             Admitted::Permit(permit) => {

@@ -115,6 +115,9 @@ fn concerns_health(exclusion: &Exclusion) -> bool {
         | Mechanism::CredentialGate
         | Mechanism::RequestExhaustion
         | Mechanism::ConcurrencyCap
+        | Mechanism::AdmissionLane
+        | Mechanism::ToolLimit
+        | Mechanism::QuotaCutoff
         | Mechanism::DialectMismatch => false,
     }
 }

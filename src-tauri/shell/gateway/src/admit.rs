@@ -9,7 +9,8 @@ use crate::gateway::Gateway;
 
 /// The permit for one attempt, in its guard.
 pub(crate) fn admit(gateway: &Gateway, candidate: &Candidate, entry: &Entry) -> Result<Attempt, Exclusion> {
-    let admission = Admission { candidate, max_concurrent: entry.connection.max_concurrent, caller: Caller::Direct };
+    let limits = entry.connection.limits();
+    let admission = Admission::new(candidate, &limits, Caller::Direct);
     match gateway.engine().admit(&admission) {
         Admitted::Permit(permit) => Ok(Attempt::new(gateway.engine().clone(), permit)),
         Admitted::Refused(exclusion) => Err(exclusion),

@@ -125,7 +125,8 @@ fn availability(
     if entry.credential.is_none() && connection.auth_type != domain::connection::AuthType::None {
         return Availability::Excluded(exclusion(Mechanism::CredentialGate, reason::CREDENTIAL_GATE));
     }
-    let ask = Admission { candidate, max_concurrent: connection.max_concurrent, caller: Caller::Direct };
+    let limits = connection.limits();
+    let ask = Admission::new(candidate, &limits, Caller::Direct);
     gateway.engine().availability(&ask)
 }
 

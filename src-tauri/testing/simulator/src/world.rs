@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::health::TestStatus;
 use domain::{
-    Availability, Candidate, ConnectionId, Exclusion, Millis, Nature, Neutral, Outcome, ProviderClass, ProviderId,
+    Availability, Candidate, ConnectionId, Exclusion, Limits, Millis, Nature, Neutral, Outcome, ProviderClass, ProviderId,
     Success, Timestamp,
 };
 use resilience::circuit_breaker::State;
@@ -166,7 +166,8 @@ impl World {
     fn arrive(&mut self, account: usize, model: usize, caller: Caller, before: &Snapshot) -> Result<(), Broken> {
         let candidate = self.candidate(account, model);
         let cap = self.accounts[account].cap;
-        let admission = Admission { candidate: &candidate, max_concurrent: cap, caller };
+        let limits = Limits { max_concurrent: cap, ..Limits::default() };
+        let admission = Admission::new(&candidate, &limits, caller);
         let availability = self.engine.availability(&admission, &self.settings, self.now);
         let full = cap.is_some_and(|cap| self.under_way(account) >= cap);
         let obstacles = check::obstacles(&candidate, caller, full, before, self.now);

@@ -68,6 +68,8 @@ function Remedy({ exclusions, request }: { exclusions: readonly RequestExclusion
     case "credential_gate":
     case "terminal_state":
     case "concurrency_cap":
+    case "admission_lane":
+    case "quota_cutoff":
       return exclusions.slice(0, NAMED).map(
         (exclusion) =>
           exclusion.connectionId && (
@@ -84,6 +86,7 @@ function Remedy({ exclusions, request }: { exclusions: readonly RequestExclusion
           ),
       );
     case "request_exhaustion":
+    case "tool_limit":
     case undefined:
       return null;
     case "circuit_breaker":

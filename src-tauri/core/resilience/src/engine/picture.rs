@@ -19,7 +19,9 @@ impl Engine {
         let resting = self.provider_cooldowns.resting(settings, now).into_iter();
         Snapshot {
             breakers: breakers.collect(),
-            connections: connections.map(|(id, health)| (id.clone(), connection_picture(health, now))).collect(),
+            connections: connections
+                .map(|(id, health)| (id.clone(), connection_picture(health, self.in_flight(id), now)))
+                .collect(),
             lockouts: self.lockouts.active(now).into_iter().map(lockout_picture).collect(),
             provider_cooldowns: resting
                 .map(|resting| ProviderCooldownPicture {
@@ -28,14 +30,16 @@ impl Engine {
                     until: resting.until,
                 })
                 .collect(),
+            queues: self.queues.pictures(settings, now),
             in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
+            waiting: u32::try_from(self.room.len()).unwrap_or(u32::MAX),
         }
     }
 
     /// One connection's part of the snapshot.
     pub fn connection(&self, id: &ConnectionId, _settings: &Settings, now: Timestamp) -> ConnectionPicture {
         let health = self.connections.get(id).filter(|health| !health.forgotten);
-        health.map(|health| connection_picture(health, now)).unwrap_or_default()
+        health.map(|health| connection_picture(health, self.in_flight(id), now)).unwrap_or_default()
     }
 }
 
@@ -62,11 +66,11 @@ fn breaker_picture(
     }
 }
 
-fn connection_picture(health: &ConnectionHealth, now: Timestamp) -> ConnectionPicture {
+fn connection_picture(health: &ConnectionHealth, in_flight: u32, now: Timestamp) -> ConnectionPicture {
     let retries = health.status.retries();
     ConnectionPicture {
         provider: health.provider.clone(),
-        in_flight: health.gate.in_flight(),
+        in_flight,
         status: health.status.shown(health.cooldown.is_resting(now)),
         cooling_until: health.cooldown.until(now),
         probe_at: health.cooldown.probe_at(now),

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 impl Engine {
     /// An operator's hand. Requests under way keep their places.
     pub fn reset(&mut self, scope: &ResetScope, settings: &Settings, now: Timestamp) -> Cleared {
-        let effects = std::mem::take(&mut self.pending);
+        let effects = self.pending();
         let mut cleared = Cleared { effects, ..Cleared::default() };
         match scope {
             ResetScope::Breakers => {
@@ -20,10 +20,14 @@ impl Engine {
                 }
             }
             ResetScope::Breaker(provider) => self.reset_breaker(provider, settings, now, &mut cleared),
-            ResetScope::Connection(connection) => self.reset_connection(connection, now, &mut cleared),
+            ResetScope::Connection(connection) => {
+                self.reset_connection(connection, now, &mut cleared);
+                self.serve_account(connection, settings, now, &mut cleared.effects);
+            }
             ResetScope::Cooldowns(connections) => {
                 for connection in connections {
                     self.reset_cooldown(connection, now, &mut cleared);
+                    self.serve_account(connection, settings, now, &mut cleared.effects);
                 }
             }
             ResetScope::Model { provider, connection, model } => {
@@ -41,18 +45,23 @@ impl Engine {
         cleared
     }
 
-    /// The connection no longer exists. Requests still under way on it settle without effect.
+    /// The connection no longer exists. Requests still under way on it settle without effect, those that wait for it are
+    /// told.
     pub fn forget(&mut self, connection: &ConnectionId) -> Effects {
-        let mut effects = std::mem::take(&mut self.pending);
+        let mut effects = self.pending();
+        self.send_away(connection, &mut effects);
+        let under_way = self.in_flight(connection) > 0;
         if let Some(health) = self.connections.get_mut(connection) {
             health.forgotten = true;
-            if health.gate.in_flight() == 0 {
+            if !under_way {
                 self.connections.remove(connection);
             }
         }
         self.provider_cooldowns.forget(connection);
         self.post_output.forget(connection);
         self.egress.forget(connection);
+        self.queues.forget(connection);
+        self.quotas.remove(connection);
         // Locks that no longer exist are gone, running or not: nobody is told that a deleted account works again.
         let released = self.lockouts.clear(std::slice::from_ref(connection), None, Timestamp::MAX);
         released_locks(released, &mut effects);
@@ -67,8 +76,7 @@ impl Engine {
 
     fn reset_connection(&mut self, connection: &ConnectionId, now: Timestamp, cleared: &mut Cleared) {
         let unlocked = self.reset_locks(std::slice::from_ref(connection), None, now, cleared);
-        self.provider_cooldowns.forget(connection);
-        self.post_output.forget(connection);
+        self.clear_memories(connection);
         let health = self.connections.entry(connection.clone()).or_default();
         let news = health.status.reset();
         let changed = health.wipe() || news || unlocked;
@@ -85,8 +93,7 @@ impl Engine {
             return;
         }
         let unlocked = self.reset_locks(std::slice::from_ref(connection), None, now, cleared);
-        self.provider_cooldowns.forget(connection);
-        self.post_output.forget(connection);
+        self.clear_memories(connection);
         let mut changed = unlocked;
         if let Some(health) = self.connections.get_mut(connection) {
             let eased = health.status.on_success();
@@ -96,6 +103,13 @@ impl Engine {
             }
         }
         cleared.count(changed);
+    }
+
+    /// What other mechanisms remember against an account.
+    fn clear_memories(&mut self, connection: &ConnectionId) {
+        self.provider_cooldowns.forget(connection);
+        self.post_output.forget(connection);
+        self.queues.unlearn(connection);
     }
 
     /// Says whether a running lock was among them.

@@ -2,8 +2,8 @@
 
 use domain::health::TestStatus;
 use domain::{
-    BreakerCharge, Cooldown, Failure, Hint, Millis, Nature, Neutral, Permanence, Provenance, ProviderClass, Reason,
-    Scope, Success,
+    Availability, BreakerCharge, Cooldown, Failure, Hint, Mechanism, Millis, Nature, Neutral, Permanence, Provenance,
+    ProviderClass, Reason, Scope, Success,
 };
 
 use super::*;
@@ -13,6 +13,10 @@ use crate::stored::{Stored, StoredBreaker, StoredConnection, StoredEgress, Store
 
 mod accounts;
 mod composition;
+mod gates;
+mod line;
+mod notes;
+mod queues;
 
 const START: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 
@@ -65,7 +69,8 @@ impl World {
 
     fn ask(&self, connection: &str, model: &str) -> Availability {
         let candidate = self.candidate(connection, model);
-        let ask = Admission { candidate: &candidate, max_concurrent: None, caller: self.caller };
+        let limits = Limits::default();
+        let ask = Admission::new(&candidate, &limits, self.caller);
         self.engine.availability(&ask, &self.settings, self.now)
     }
 
@@ -81,7 +86,8 @@ impl World {
 
     fn enters(&mut self, connection: &str, model: &str) -> Option<Permit> {
         let candidate = self.candidate(connection, model);
-        let admission = Admission { candidate: &candidate, max_concurrent: None, caller: self.caller };
+        let limits = Limits::default();
+        let admission = Admission::new(&candidate, &limits, self.caller);
         match self.engine.admit(&admission, &self.settings, self.now) {
             Admitted::Permit(permit) => Some(permit),
             Admitted::Refused(_) => None,

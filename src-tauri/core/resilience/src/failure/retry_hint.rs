@@ -83,7 +83,8 @@ fn from_reset_headers(headers: &HeaderMap, now: Timestamp) -> Option<Millis> {
         .find_map(|(reset, _)| text(*reset).and_then(|text| reset_value(text, now)))
 }
 
-fn reset_value(text: &str, now: Timestamp) -> Option<Millis> {
+/// A header's word for when a limit is lifted: seconds, an instant in seconds or milliseconds, ISO 8601, a duration.
+pub(crate) fn reset_value(text: &str, now: Timestamp) -> Option<Millis> {
     if let Some(number) = duration::number(text) {
         return reset_number(number, now);
     }

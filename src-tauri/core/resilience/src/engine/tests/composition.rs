@@ -6,14 +6,16 @@ use super::*;
 fn a_switched_off_connection_and_a_full_one_are_excluded() {
     let world = World::new();
     let off = Candidate { enabled: false, ..world.candidate("c1", "m1") };
-    let ask = Admission { candidate: &off, max_concurrent: None, caller: Caller::Direct };
+    let limits = Limits::default();
+    let ask = Admission::new(&off, &limits, Caller::Direct);
     let availability = world.engine.availability(&ask, &world.settings, START);
     assert!(matches!(availability, Availability::Excluded(e) if e.mechanism == Mechanism::SwitchedOff));
 
     let mut world = World::new();
     let permit = world.enters("c1", "m1").expect("it is available");
     let candidate = world.candidate("c1", "m1");
-    let ask = Admission { candidate: &candidate, max_concurrent: Some(1), caller: Caller::Direct };
+    let limits = Limits { max_concurrent: Some(1), ..Limits::default() };
+    let ask = Admission::new(&candidate, &limits, Caller::Direct);
     assert!(matches!(world.engine.admit(&ask, &world.settings, START), Admitted::Refused(_)));
     world.ends(permit, &Outcome::Neutral(Neutral::ClientAborted));
     assert!(matches!(world.engine.admit(&ask, &world.settings, START), Admitted::Permit(_)));

@@ -1,0 +1,58 @@
+//! Facts that are no outcome: what replies announced, what refusals taught.
+
+use domain::{ConnectionId, ProviderId, Quota, Timestamp};
+use http::HeaderMap;
+
+use super::{Effects, Engine};
+use crate::limit_headers;
+use crate::permit::Permit;
+use crate::request_queue::QueueKey;
+use crate::request_queue::learned::LearnedLimit;
+use crate::settings::Settings;
+use crate::waiting_room::Barrier;
+
+impl Engine {
+    /// What the headers of a reply announced, good or bad: its quota and its pace. Called before the attempt is settled.
+    pub fn observe(&mut self, permit: &Permit, headers: &HeaderMap, settings: &Settings, now: Timestamp) -> Effects {
+        let mut effects = self.pending();
+        let observed = limit_headers::read(headers, now);
+        if let Some(quota) = observed.quota {
+            self.note_quota(&permit.connection, quota);
+        }
+        let key = QueueKey::of(&permit.connection, &permit.model, &permit.nature);
+        self.queues.on_announced(&key, &observed.announced, now);
+        self.serve(vec![Barrier::Queue(key)], settings, now, &mut effects);
+        effects
+    }
+
+    /// What somebody said about an account's quota; older news than what is known changes nothing.
+    pub fn note_quota(&mut self, connection: &ConnectionId, quota: Quota) {
+        self.quotas.entry(connection.clone()).or_default().absorb(quota);
+    }
+
+    /// What is known about an account's quota; none, nothing.
+    pub fn quota(&self, connection: &ConnectionId) -> Option<&Quota> {
+        self.quotas.get(connection)
+    }
+
+    /// A provider refused a request for its tools and named its limit ([`crate::tool_limit::read`]). Says whether that is
+    /// news.
+    pub fn note_tool_limit(&mut self, provider: &ProviderId, limit: u32, now: Timestamp) -> bool {
+        self.tool_limits.on_refusal(provider, limit, now)
+    }
+
+    /// The tool limit a provider named within the last day.
+    pub fn tool_limit(&self, provider: &ProviderId, now: Timestamp) -> Option<u32> {
+        self.tool_limits.limit(provider, now)
+    }
+
+    /// Every pace that upstreams announced, for the store; at most once a minute (resilience specification, 5.5).
+    pub fn learned_limits(&self, now: Timestamp) -> Vec<LearnedLimit> {
+        self.queues.learned(now)
+    }
+
+    /// Takes over what was stored of them.
+    pub fn restore_learned(&mut self, stored: Vec<LearnedLimit>, now: Timestamp) {
+        self.queues.restore(stored, now);
+    }
+}
