@@ -1,6 +1,7 @@
 //! The guard around a permit: settles exactly once, also on panic, cancellation and early return.
 
-use domain::{Neutral, Outcome};
+use domain::{Millis, Neutral, Outcome};
+use http::HeaderMap;
 use resilience::Permit;
 
 use crate::engine_handle::EngineHandle;
@@ -14,6 +15,18 @@ pub(crate) struct Attempt {
 impl Attempt {
     pub(crate) fn new(engine: EngineHandle, permit: Permit) -> Self {
         Attempt { engine, permit: Some(permit) }
+    }
+
+    /// What the headers of its reply announced about the account.
+    pub(crate) fn observe(&self, headers: &HeaderMap) {
+        if let Some(permit) = &self.permit {
+            self.engine.observe(permit, headers);
+        }
+    }
+
+    /// How long it may take from now on; none, as long as it likes.
+    pub(crate) fn execution_limit(&self) -> Option<Millis> {
+        self.permit.as_ref().and_then(Permit::execution_limit)
     }
 
     /// The one verdict.

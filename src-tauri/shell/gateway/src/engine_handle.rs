@@ -1,17 +1,21 @@
 //! The Engine in the shell: one lock, held for one call, never across an await.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use domain::health::TestStatus;
-use domain::{Availability, Clock, ConnectionId, Outcome, Timestamp};
+use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, ProviderId, Timestamp};
 use parking_lot::Mutex;
 use resilience::picture::ConnectionPicture;
-use resilience::{Admission, Admitted, Cleared, Effects, Engine, Event, Permit, ResetScope, Snapshot, Stored};
+use resilience::{
+    Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot, Stored,
+    Ticket,
+};
 use settings::Settings;
 use store::Store;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use crate::events::{Events, Topic, topics};
 use crate::journal;
@@ -30,6 +34,53 @@ struct Inner {
     store: Store,
     /// Accounts that were just banned.
     banned: mpsc::UnboundedSender<ConnectionId>,
+    /// Those who wait for their turn. Locked after the Engine, never before.
+    waiting: Mutex<BTreeMap<Ticket, oneshot::Sender<Turn>>>,
+    /// Somebody may wait for an earlier instant than before.
+    earlier: Notify,
+}
+
+/// What comes of waiting.
+pub(crate) type Turn = Result<Permit, Refusal>;
+
+/// A place in the line; given up when it is dropped.
+pub(crate) struct Place {
+    engine: EngineHandle,
+    ticket: Ticket,
+    turn: oneshot::Receiver<Turn>,
+    over: bool,
+}
+
+impl Place {
+    /// Waits for the turn, or for being sent away.
+    pub(crate) async fn turn(mut self) -> Turn {
+        let turn = (&mut self.turn).await;
+        self.over = true;
+        // The Engine answers every ticket; its end is that of the program.
+        turn.unwrap_or_else(|_| Err(Refusal::Local(LocalLimit::QueueWedged)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        self.engine.inner.waiting.lock().remove(&self.ticket);
+        let ticket = self.ticket;
+        self.engine.change(|engine, settings, now| ((), engine.abort(ticket, settings, now)));
+        // It may have been granted at that very moment: then the permit lies in the channel.
+        if let Ok(Ok(permit)) = self.turn.try_recv() {
+            self.engine.settle(permit, &Outcome::Neutral(Neutral::Abandoned));
+        }
+    }
+}
+
+/// The answer to who may wait.
+pub(crate) enum Entry {
+    Permit(Permit),
+    Place(Place),
+    Refused(Refusal),
 }
 
 impl EngineHandle {
@@ -40,7 +91,9 @@ impl EngineHandle {
         store: Store,
         banned: mpsc::UnboundedSender<ConnectionId>,
     ) -> Self {
-        EngineHandle { inner: Arc::new(Inner { engine: Mutex::default(), clock, settings, events, store, banned }) }
+        let (waiting, earlier) = (Mutex::default(), Notify::new());
+        let inner = Inner { engine: Mutex::default(), clock, settings, events, store, banned, waiting, earlier };
+        EngineHandle { inner: Arc::new(inner) }
     }
 
     /// Takes over what outlived a restart; before anything was admitted.
@@ -61,6 +114,63 @@ impl EngineHandle {
         let settings = self.inner.settings.load();
         let now = self.inner.clock.now();
         self.inner.engine.lock().admit(admission, &settings.resilience, now)
+    }
+
+    /// Takes everything an attempt needs, or a place in the line for it.
+    pub(crate) fn enter(&self, admission: &Admission<'_>) -> Entry {
+        let settings = self.inner.settings.load();
+        let now = self.inner.clock.now();
+        let mut engine = self.inner.engine.lock();
+        match engine.enter(admission, &settings.resilience, now) {
+            Entered::Permit(permit) => Entry::Permit(permit),
+            Entered::Refused(refusal) => Entry::Refused(refusal),
+            Entered::Queued(ticket) => {
+                let (sender, turn) = oneshot::channel();
+                self.inner.waiting.lock().insert(ticket, sender);
+                self.inner.earlier.notify_one();
+                Entry::Place(Place { engine: self.clone(), ticket, turn, over: false })
+            }
+        }
+    }
+
+    /// How many wait for their turn.
+    pub fn waiting(&self) -> usize {
+        self.inner.waiting.lock().len()
+    }
+
+    /// Lets time pass for those who wait, until `cancel`.
+    pub(crate) async fn keep_time(self, cancel: CancellationToken) {
+        loop {
+            let deadline = self.inner.engine.lock().next_deadline();
+            let due = async {
+                match deadline {
+                    Some(at) => self.inner.clock.sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return,
+                () = self.inner.earlier.notified() => {}
+                () = due => self.change(|engine, settings, now| ((), engine.tick(settings, now))),
+            }
+        }
+    }
+
+    /// What the headers of a reply announced.
+    pub(crate) fn observe(&self, permit: &Permit, headers: &http::HeaderMap) {
+        self.change(|engine, settings, now| ((), engine.observe(permit, headers, settings, now)));
+    }
+
+    /// A provider named its limit of tools.
+    pub(crate) fn note_tool_limit(&self, provider: &ProviderId, limit: u32) {
+        let now = self.inner.clock.now();
+        self.inner.engine.lock().note_tool_limit(provider, limit, now);
+    }
+
+    /// An account's owner allows something else than before.
+    pub fn limits_changed(&self, connection: &ConnectionId, limits: &Limits) {
+        self.change(|engine, settings, now| ((), engine.limits_changed(connection, limits, settings, now)));
     }
 
     pub(crate) fn settle(&self, permit: Permit, outcome: &Outcome) {
@@ -106,11 +216,12 @@ impl EngineHandle {
         let (answer, mut effects) = call(&mut engine, &settings.resilience, now);
         self.inner.store.record_rows(std::mem::take(&mut effects.rows));
         drop(engine);
-        self.tell(&effects);
+        self.tell(effects);
         answer
     }
 
-    fn tell(&self, effects: &Effects) {
+    fn tell(&self, mut effects: Effects) {
+        self.pass_turns(&mut effects);
         effects.events.iter().for_each(journal::write);
         let topics: BTreeSet<Topic> = effects.events.iter().flat_map(topics).copied().collect();
         if !topics.is_empty() {
@@ -120,6 +231,22 @@ impl EngineHandle {
             if let Event::ConnectionTerminal { connection, status: TestStatus::Banned, .. } = event {
                 // Nobody listens any more only while the program stops.
                 let _ = self.inner.banned.send(connection.clone());
+            }
+        }
+    }
+
+    /// Tells those whose waiting is over. A permit that nobody waits for any more goes back.
+    fn pass_turns(&self, effects: &mut Effects) {
+        let granted = std::mem::take(&mut effects.granted).into_iter().map(|(ticket, permit)| (ticket, Ok(permit)));
+        let refused = std::mem::take(&mut effects.refused).into_iter().map(|(ticket, refusal)| (ticket, Err(refusal)));
+        for (ticket, turn) in granted.chain(refused) {
+            let sender = self.inner.waiting.lock().remove(&ticket);
+            let unwanted = match sender {
+                Some(sender) => sender.send(turn).err(),
+                None => Some(turn),
+            };
+            if let Some(Ok(permit)) = unwanted {
+                self.settle(permit, &Outcome::Neutral(Neutral::Abandoned));
             }
         }
     }

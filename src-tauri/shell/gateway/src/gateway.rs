@@ -138,6 +138,7 @@ impl Gateway {
         }));
         gateway.load().await?;
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
+        gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
         Ok(gateway)
     }
 
