@@ -4,12 +4,16 @@
 //! could serve it, [`journey`] remembers what one request went through, [`exhaustion`] says what to answer when the plan
 //! has run out. The gateway performs; this crate only decides.
 
+pub mod auto_name;
 pub mod combo;
 pub mod exhaustion;
 pub mod journey;
 pub mod memory;
 pub mod plan;
+pub mod quota_share;
 pub mod resolve;
+pub mod score;
+pub mod self_healing;
 pub mod strategies;
 pub mod target;
 pub mod view;
