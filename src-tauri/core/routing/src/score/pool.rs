@@ -73,7 +73,7 @@ pub struct Pool<'a> {
 pub struct Spread {
     /// At least the floor of the figure.
     pub max: f64,
-    /// What stands in for an unknown value; none where nobody's is known.
+    /// What stands in for an unknown value; none where nobody's is known, or everybody's.
     pub median: Option<f64>,
 }
 
@@ -103,17 +103,13 @@ impl<'a> Pool<'a> {
         let session_provider = session_path
             .and_then(|path| targets.iter().find(|target| target.execution_key == path))
             .map(|target| target.provider.as_str());
-        let mut known = Vec::with_capacity(members.len());
-        Pool {
-            cost: Spread::over(members.iter().filter_map(|member| member.cost), FLOOR_COST, &mut known),
-            latency: Spread::over(members.iter().filter_map(|member| member.latency), FLOOR_LATENCY, &mut known),
-            deviation: Spread::over(members.iter().filter_map(|member| member.deviation), FLOOR_DEVIATION, &mut known),
-            members,
-            now: view.now,
-            hint,
-            session_path,
-            session_provider,
-        }
+        let mut buffer = Vec::with_capacity(members.len());
+        let mut spread =
+            |figure: fn(&Member<'a>) -> Option<f64>, floor| Spread::over(&members, figure, floor, &mut buffer);
+        let cost = spread(|member| member.cost, FLOOR_COST);
+        let latency = spread(|member| member.latency, FLOOR_LATENCY);
+        let deviation = spread(|member| member.deviation, FLOOR_DEVIATION);
+        Pool { cost, latency, deviation, members, now: view.now, hint, session_path, session_provider }
     }
 
     /// [`Pool::new`] for a screen: every figure, and fitness without a cache.
@@ -129,6 +125,7 @@ impl<'a> Member<'a> {
         let enough = telemetry.samples >= Telemetry::ENOUGH;
         let measured = |figure: Option<f64>| figure.filter(|value| enough && value.is_finite() && *value >= 0.0);
         let cost = blended_price(facts);
+        let reading = facts.quota.as_ref().map(|known| quota::read(known, &target.model, now)).unwrap_or_default();
         Member {
             index,
             target,
@@ -137,8 +134,8 @@ impl<'a> Member<'a> {
             latency: measured(telemetry.p95_latency),
             deviation: measured(telemetry.latency_deviation),
             error_rate: measured(telemetry.success_rate).map_or(0.0, |rate| 1.0 - rate.min(1.0)),
-            remaining: facts.quota.as_ref().and_then(|known| quota::remaining(known, &target.model, now)),
-            next_reset: facts.quota.as_ref().and_then(|known| quota::next_reset(known, &target.model, now)),
+            remaining: reading.remaining,
+            next_reset: reading.next_reset,
             fitness,
             owns_prefix: false,
         }
@@ -180,10 +177,18 @@ fn mark_owner(members: &mut [Member<'_>], key: &str) {
 }
 
 impl Spread {
-    fn over(values: impl Iterator<Item = f64>, floor: f64, known: &mut Vec<f64>) -> Self {
-        known.clear();
-        known.extend(values);
-        Spread { max: known.iter().copied().fold(floor, f64::max), median: median(known) }
+    /// The median is worked out only where it has somebody to stand in for.
+    fn over<'a>(
+        members: &[Member<'a>],
+        figure: fn(&Member<'a>) -> Option<f64>,
+        floor: f64,
+        buffer: &mut Vec<f64>,
+    ) -> Self {
+        buffer.clear();
+        buffer.extend(members.iter().filter_map(figure));
+        let max = buffer.iter().copied().fold(floor, f64::max);
+        let median = if buffer.len() < members.len() { median(buffer) } else { None };
+        Spread { max, median }
     }
 
     /// 1 for nothing, 0 for the most of the pool; unknown counts as the median, and as 0.5 where nobody's is known.

@@ -11,19 +11,30 @@ use super::fitness;
 /// Start of the names of windows that count one model.
 const MODEL_WINDOW: &str = "7d:";
 
-/// The fraction left in the tightest window, 0–1; none where no window says.
-pub fn remaining(quota: &Quota, model: &str, now: Timestamp) -> Option<f64> {
-    if exhausted(quota, now) {
-        return Some(0.0);
-    }
-    relevant(quota, model)
-        .filter_map(|window| left(window, now))
-        .fold(None, |least: Option<f64>, left| Some(least.map_or(left, |least| least.min(left))))
+/// What a quota says of one model now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The fraction left in the tightest window, 0–1; none where no window says.
+    pub remaining: Option<f64>,
+    /// The soonest reset that is still to come.
+    pub next_reset: Option<Timestamp>,
 }
 
-/// The soonest reset that is still to come.
-pub fn next_reset(quota: &Quota, model: &str, now: Timestamp) -> Option<Timestamp> {
-    relevant(quota, model).filter_map(|window| window.reset_at).filter(|reset| *reset > now).min()
+/// Reads every window once.
+pub fn read(quota: &Quota, model: &str, now: Timestamp) -> Reading {
+    let mut reading = Reading::default();
+    for window in relevant(quota, model) {
+        if let Some(left) = left(window, now) {
+            reading.remaining = Some(reading.remaining.map_or(left, |least| least.min(left)));
+        }
+        if let Some(reset) = window.reset_at.filter(|reset| *reset > now) {
+            reading.next_reset = Some(reading.next_reset.map_or(reset, |soonest| soonest.min(reset)));
+        }
+    }
+    if exhausted(quota, now) {
+        reading.remaining = Some(0.0);
+    }
+    reading
 }
 
 /// Whether a window is used up and has not come back (3.6, saturation gate): unknown is not saturated.
@@ -91,7 +102,7 @@ mod tests {
             (vec![("session", Some(0.3), past)], true, Some(1.0), false),
         ] {
             let quota = quota(&windows, reached);
-            assert_eq!(remaining(&quota, "claude-opus-4", NOW), left, "{windows:?}");
+            assert_eq!(read(&quota, "claude-opus-4", NOW).remaining, left, "{windows:?}");
             assert_eq!(saturated(&quota, "claude-opus-4", NOW), is_saturated, "{windows:?}");
         }
     }
@@ -100,6 +111,6 @@ mod tests {
     fn the_next_reset_is_the_soonest_to_come() {
         let windows =
             [("session", None, Some(900)), ("weekly", None, Some(3_000_000)), ("daily", None, Some(2_000_000))];
-        assert_eq!(next_reset(&quota(&windows, false), "m", NOW), Some(Timestamp::from_millis(2_000_000)));
+        assert_eq!(read(&quota(&windows, false), "m", NOW).next_reset, Some(Timestamp::from_millis(2_000_000)));
     }
 }

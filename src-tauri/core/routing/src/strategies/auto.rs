@@ -146,7 +146,7 @@ pub fn rank(
     let pool = pool(targets, &candidates, view, scene, &weights, &mut memory.fitness);
     let scored = scores(&pool, &weights, scene.profile);
     let healthy = heal(&pool, &scored, view.now, &mut memory.healing, &mut left_out);
-    let (mut affordable, mut dear) = split_by_budget(&healthy, view, config);
+    let (mut affordable, mut dear) = split_by_budget(healthy, view, config);
 
     let incident = incident(targets);
     let mut choice = Choice { order: Vec::new(), picked: Picked::Nothing, scored: Vec::new(), left_out, incident };
@@ -275,20 +275,20 @@ fn heal<'m, 'a>(
 
 /// Within the budget, and over it. What has no known price is not known to be over.
 fn split_by_budget<'m, 'a>(
-    healthy: &[Ranked<'m, 'a>],
+    healthy: Vec<Ranked<'m, 'a>>,
     view: &View<'_>,
     config: &AutoConfig,
 ) -> (Vec<Ranked<'m, 'a>>, Vec<Ranked<'m, 'a>>) {
     let Some(cap) = config.budget_usd else {
-        return (healthy.to_vec(), Vec::new());
+        return (healthy, Vec::new());
     };
     let tokens = match view.request.estimated_tokens {
         0 => ASSUMED_TOKENS,
         known => known,
     };
     healthy
-        .iter()
-        .map(|ranked| Ranked { estimate: ranked.member.cost.unwrap_or(0.0) / 1e6 * tokens as f64, ..*ranked })
+        .into_iter()
+        .map(|ranked| Ranked { estimate: ranked.member.cost.unwrap_or(0.0) / 1e6 * tokens as f64, ..ranked })
         .partition(|ranked| ranked.estimate <= cap)
 }
 
