@@ -18,6 +18,14 @@ pub mod header {
     pub const SESSION_ID: &str = "x-omniroute-session-id";
     pub const PROVIDER_BREAKER: &str = "x-omniroute-provider-breaker";
     pub const SHOULD_RETRY: &str = "x-should-retry";
+    pub const RETRY_AFTER: &str = "retry-after";
+    pub const RETRY_AFTER_SECONDS: &str = "x-omniroute-retry-after-seconds";
+    pub const COMBO_POOL_SIZE: &str = "x-omniroute-combo-pool-size";
+    pub const COMBO_ATTEMPTED: &str = "x-omniroute-combo-attempted";
+    pub const COMBO_EXCLUDED: &str = "x-omniroute-combo-excluded";
+    pub const COMBO_TERMINAL_REASON: &str = "x-omniroute-combo-terminal-reason";
+    pub const RECOVERY_ACTION: &str = "x-omniroute-recovery-action";
+    pub const RECOVERY_NEXT_STEP: &str = "x-omniroute-recovery-next-step";
     /// Headers with this prefix never enter from outside.
     pub const OWN_PREFIX: &str = "x-omniroute-";
 }
@@ -26,6 +34,12 @@ pub mod header {
 pub mod code {
     pub const ALL_CONNECTIONS_TERMINAL: &str = "all_connections_terminal";
     pub const ALL_TARGETS_COOLING_DOWN: &str = "all_targets_cooling_down";
+    pub const ALL_TARGETS_RATE_LIMITED: &str = "all_targets_rate_limited";
+    pub const CAPABILITY_MISMATCH: &str = "capability_mismatch";
+    pub const COMBO_TIMEOUT: &str = "COMBO_TIMEOUT";
+    pub const CONTEXT_REQUIREMENTS_EXHAUSTED: &str = "context_requirements_exhausted";
+    pub const IDENTICAL_MODEL_ERROR_STREAK: &str = "IDENTICAL_MODEL_ERROR_STREAK";
+    pub const MAX_ATTEMPTS: &str = "MAX_ATTEMPTS";
     pub const MODEL_COOLDOWN: &str = "model_cooldown";
     pub const PROVIDER_CIRCUIT_OPEN: &str = "provider_circuit_open";
     pub const ALL_ACCOUNTS_INACTIVE: &str = "ALL_ACCOUNTS_INACTIVE";
@@ -49,6 +63,7 @@ pub mod code {
     pub const SERVICE_UNAVAILABLE: &str = "service_unavailable";
     pub const STREAM_CONTENT_STALL: &str = "stream_content_stall";
     pub const STREAM_EARLY_EOF: &str = "STREAM_EARLY_EOF";
+    pub const TOOL_LIMIT_EXCEEDED: &str = "tool_limit_exceeded";
     pub const UNKNOWN_ENDPOINT: &str = "unknown_endpoint";
     pub const UNSUPPORTED_MEDIA_TYPE: &str = "unsupported_media_type";
     pub const UPSTREAM_AUTH_FAILED: &str = "upstream_auth_failed";

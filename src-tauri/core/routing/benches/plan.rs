@@ -1,15 +1,22 @@
-//! What planning costs. Budget (architecture, 18): 200 candidates in 50 µs. Run with `cargo bench -p routing`.
+//! What planning costs. Budget (architecture, 18): 200 targets in 50 µs, 10 000 in 3 ms, by every strategy that asks one
+//! target at a time. Run with `cargo bench -p routing`.
 
 use divan::{Bencher, black_box};
-use domain::wire::reason;
-use domain::{Availability, Candidate, Exclusion, Mechanism};
-use routing::{Route, plan};
+use domain::quota::{Quota, Window};
+use domain::{Availability, Candidate, Exclusion, Mechanism, Timestamp};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use routing::combo::Config;
+use routing::target::{Facts, Telemetry};
+use routing::view::RequestFacts;
+use routing::{Memory, Route, Strategy, Target, View, account, plan};
 
 fn main() {
     divan::main();
 }
 
 const CANDIDATES: [u32; 3] = [1, 20, 200];
+const TARGETS: [u32; 2] = [200, 10_000];
 
 /// Accounts in no order, every fifth of them not available.
 fn candidates(count: u32) -> Vec<Candidate> {
@@ -25,16 +32,72 @@ fn candidates(count: u32) -> Vec<Candidate> {
         .collect()
 }
 
+fn availability(enabled: bool) -> Availability {
+    if enabled {
+        return Availability::Available;
+    }
+    Availability::Excluded(Exclusion::lasting(Mechanism::SwitchedOff, domain::wire::reason::SWITCHED_OFF))
+}
+
 #[divan::bench(args = CANDIDATES)]
-fn direct(bencher: Bencher<'_, '_>, count: u32) {
+fn accounts_by_priority(bencher: Bencher<'_, '_>, count: u32) {
     let candidates = candidates(count);
-    bencher.bench_local(|| {
-        plan(Route::Direct, black_box(&candidates), |candidate| {
-            if candidate.enabled {
-                return Availability::Available;
-            }
-            let reason = reason::SWITCHED_OFF.to_owned();
-            Availability::Excluded(Exclusion::lasting(Mechanism::SwitchedOff, &reason))
-        })
-    });
+    bencher.bench_local(|| account::by_priority(black_box(&candidates), |candidate| availability(candidate.enabled)));
+}
+
+/// Targets with every fact known, every fifth of them not available.
+fn targets(count: u32) -> Vec<Target> {
+    let target = |n: u32| {
+        let share = f64::from(n * 7_919 % count) / f64::from(count);
+        let window =
+            Window { percent_used: Some(share), reset_at: Some(Timestamp::from_millis(u64::from(n) * 60_000)) };
+        let windows = ["session", "weekly"].map(|name| (name.to_owned(), window)).into();
+        Target {
+            execution_key: format!("0197f0a0-0000-7000-8000-{:012}@0197f0a0-0000-7000-8000-{n:012}", n / 4),
+            top: (n / 4) as usize,
+            provider: "openai".into(),
+            model: "gpt-4o-mini".to_owned(),
+            connection: Some(format!("0197f0a0-0000-7000-8000-{n:012}").into()),
+            allowed_connections: Vec::new(),
+            weight: n % 100,
+            label: None,
+            prompt: None,
+            tags: Vec::new(),
+            fallback_only_on_quota_exhaustion: false,
+            facts: Facts {
+                input_price: Some(share * 10.0),
+                output_price: Some(share * 30.0),
+                context_window: Some(u64::from(n) * 100),
+                telemetry: Telemetry {
+                    samples: 50,
+                    average_latency: Some(share * 900.0),
+                    p95_latency: Some(share * 2_000.0),
+                    latency_deviation: Some(share * 100.0),
+                    first_token: Some(share * 500.0),
+                    success_rate: Some(1.0 - share),
+                },
+                quota: Some(Quota { windows, limit_reached: false, fetched_at: Timestamp::ZERO }),
+                ..Facts::default()
+            },
+            availability: availability(n % 5 != 4),
+        }
+    };
+    (0..count).map(target).collect()
+}
+
+#[divan::bench(args = Strategy::PUBLIC, consts = TARGETS)]
+fn combo<const COUNT: u32>(bencher: Bencher<'_, '_>, strategy: Strategy) {
+    let targets = targets(COUNT);
+    let config = Config::default();
+    let request = RequestFacts {
+        cache_key: Some("a conversation's beginning".to_owned()),
+        session: Some("0123456789abcdef".to_owned()),
+        ..RequestFacts::default()
+    };
+    let view = View { now: Timestamp::from_millis(1), combo: "c", config: &config, request: &request };
+    let route = Route::Combo { strategy, tiers: None, protects_cache: false };
+    let (mut memory, mut rng) = (Memory::default(), ChaCha8Rng::seed_from_u64(1));
+    bencher
+        .with_inputs(|| targets.clone())
+        .bench_local_values(|targets| plan(&route, black_box(targets), &view, &mut memory, &mut rng));
 }

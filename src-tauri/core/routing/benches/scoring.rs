@@ -83,7 +83,7 @@ fn by_score(bencher: Bencher<'_, '_>, count: usize) {
     let (targets, layers, profile) = (targets(count), Layers::default(), Profile::default());
     let (mut memory, mut rng) = (auto::Memory::default(), ChaCha8Rng::seed_from_u64(1));
     with_view(|view| {
-        let scene = Scene { profile: &profile, layers: &layers, last_good: None };
+        let scene = Scene { profile: &profile, layers: &layers, last_good: None, incident: false };
         bencher.bench_local(|| auto::rank(black_box(&targets), &view, &scene, &mut memory, &mut rng));
     });
 }

@@ -1,22 +1,30 @@
 //! From a model name to ranked attempts, and to an answer when nothing is left.
 //!
-//! Pure decisions: [`resolve`] turns what the client wrote into a provider and a model, [`plan`] ranks the accounts that
-//! could serve it, [`journey`] remembers what one request went through, [`exhaustion`] says what to answer when the plan
-//! has run out. The gateway performs; this crate only decides.
+//! Pure decisions: [`resolve`] turns what the client wrote into a provider and a model or a combo, [`combo`] into what may
+//! be asked, [`plan`] ranks it, [`decision`] says what to do after each failure, [`journey`] remembers what one request went
+//! through, [`exhaustion`] says what to answer when the plan has run out. The gateway performs; this crate only decides.
 
+pub mod account;
 pub mod auto_name;
+pub mod capability;
 pub mod combo;
+pub mod decision;
+pub mod emergency;
 pub mod exhaustion;
+pub mod explanation;
 pub mod journey;
+pub mod lru;
 pub mod memory;
 pub mod plan;
 pub mod quota_share;
 pub mod resolve;
 pub mod score;
 pub mod self_healing;
+pub mod stickiness;
 pub mod strategies;
 pub mod target;
 pub mod view;
+pub mod window;
 
 pub use combo::{Combo, Strategy};
 pub use journey::Journey;

@@ -1,14 +1,101 @@
-//! What strategies keep between requests: cursors, decks, deficits, the last known good.
+//! What strategies keep between requests: turns, decks, streaks, the last known good.
 //!
-//! In memory, beside the Engine in the shell's handle; bounded. Only the last known good and the request counts are put
-//! down in the store.
+//! In memory, beside the Engine in the shell's handle; each part is declared beside the strategy that reads it, and
+//! bounded there. Only the last known good and the request counts are put down in the store. A plan for show works on a
+//! clone, so that looking takes nobody's turn.
 
+use domain::{ConnectionId, Timestamp};
+
+use crate::account;
+use crate::lru::Turns;
 use crate::quota_share;
-use crate::strategies::auto;
+use crate::stickiness::{Prefixes, Sessions};
+use crate::strategies::{auto, context_relay, least_used, lkgp, strict_random, weighted};
+use crate::target::Target;
+use crate::view::RequestFacts;
 
 /// See the strategies for what each part means.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
+    pub streaks: weighted::Streaks,
+    pub turns: Turns,
+    pub decks: strict_random::Decks,
+    pub counts: least_used::Counts,
+    pub last_good: lkgp::LastGood,
+    /// Turns of those level in `reset-aware`.
+    pub reset_aware: Turns,
+    /// Turns of those level in `reset-window`.
+    pub reset_window: Turns,
+    pub sessions: Sessions,
+    pub prefixes: Prefixes,
+    /// Sessions whose summary is being written.
+    pub writing: context_relay::Writing,
+    pub accounts: account::Memory,
     pub auto: auto::Memory,
     pub shares: quota_share::Memory,
+}
+
+/// Who was asked for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// The combo, or for a nested one its own name: each level is told.
+    pub combo: &'a str,
+    pub target: &'a Target,
+    /// The account that was used.
+    pub connection: &'a ConnectionId,
+}
+
+impl Memory {
+    /// A request goes out.
+    pub fn dispatched(&mut self, dispatch: &Dispatch<'_>, now: Timestamp) {
+        self.counts.add(&dispatch.target.execution_key, now);
+    }
+
+    /// It was answered well. Whether the last known good changed, which the store then puts down.
+    pub fn served(&mut self, dispatch: &Dispatch<'_>, request: &RequestFacts, now: Timestamp) -> bool {
+        let key = &dispatch.target.execution_key;
+        if let Some(session) = &request.session {
+            self.sessions.keep(dispatch.combo, session, key, now);
+        }
+        if let Some(prefix) = &request.cache_key {
+            self.prefixes.keep(dispatch.combo, prefix, key, now);
+        }
+        self.last_good.remember(dispatch.combo, dispatch.place())
+    }
+
+    /// It failed by the upstream's doing. Whether the last known good changed.
+    pub fn failed(&mut self, dispatch: &Dispatch<'_>) -> bool {
+        self.last_good.forget(dispatch.combo, &dispatch.place())
+    }
+}
+
+impl Dispatch<'_> {
+    fn place(&self) -> lkgp::Place {
+        lkgp::Place {
+            provider: self.target.provider.clone(),
+            model: self.target.model.clone(),
+            connection_id: Some(self.connection.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategies::fixtures::{NOW, target};
+
+    #[test]
+    fn a_success_is_remembered_by_everyone_concerned_and_its_failure_forgets_the_last_good_only() {
+        let (mut memory, target, connection) = (Memory::default(), target(1), ConnectionId::from("a"));
+        let dispatch = Dispatch { combo: "c", target: &target, connection: &connection };
+        let request =
+            RequestFacts { session: Some("s".to_owned()), cache_key: Some("k".to_owned()), ..RequestFacts::default() };
+        memory.dispatched(&dispatch, NOW);
+        assert!(memory.served(&dispatch, &request, NOW));
+        assert!(!memory.served(&dispatch, &request, NOW), "no news");
+        assert_eq!(memory.counts.of("s1", NOW), 1.0);
+        assert_eq!((memory.sessions.of("c", "s", NOW), memory.prefixes.of("c", "k", NOW)), (Some("s1"), Some("s1")));
+        assert!(memory.failed(&dispatch));
+        assert_eq!((memory.last_good.of("c"), memory.sessions.of("c", "s", NOW)), (None, Some("s1")));
+    }
 }

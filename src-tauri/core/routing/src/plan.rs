@@ -1,74 +1,454 @@
-//! Which accounts to try, in which order.
+//! Who is asked, in which order, and who is not and why (gateway specification, 3.3).
+//!
+//! First what cannot serve falls away: targets without the request's tag, without a capability, with too small a window,
+//! with too low a limit of tools. That is asked of everyone, also of the spared: the answer to a request that nobody could
+//! ever serve is a refusal, to one that somebody could serve later it is a wait. Then the spared fall away. What is left is
+//! ranked by the strategy, and then moved for the sake of the conversation. Strategies see only what may be tried.
+//!
+//! A nested combo is planned before the one around it, by its own strategy, and ranked as one target.
 
-use domain::{Availability, Candidate, Exclusion};
+use std::collections::BTreeMap;
 
-use crate::strategies::priority;
+use domain::{Availability, Exclusion, Timestamp};
+use rand::Rng;
+
+use crate::capability::{self, Capability};
+use crate::combo::config::ContextMode;
+use crate::combo::{CompositeTiers, Expansion, Nested, Strategy};
+use crate::memory::Memory;
+use crate::stickiness;
+use crate::strategies::fusion::{self, Judge, Quorum};
+use crate::strategies::{
+    cache_optimized, context_optimized, context_relay, cost_optimized, fill_first, headroom, least_used, lkgp, p2c,
+    pipeline, priority, random, reset_aware, reset_window, round_robin, strict_random, weighted,
+};
+use crate::target::{Target, Telemetry};
+use crate::view::View;
 
 /// Where a resolved name leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
-    /// One provider and one model; its accounts by priority.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Route<'a> {
+    /// One provider and one model; its accounts in the order given.
     Direct,
+    Combo {
+        strategy: Strategy,
+        tiers: Option<&'a CompositeTiers>,
+        /// Keep one target for a conversation even where the settings would let it go.
+        protects_cache: bool,
+    },
 }
 
-/// One account to try.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    pub candidate: Candidate,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
-    /// Try in this order; stop at the first answer. The exclusions say who was left out and why.
-    Ranked { attempts: Vec<Attempt>, excluded: Vec<(Candidate, Exclusion)> },
+    /// Try in this order; stop at the first answer.
+    Ranked { pool: Pool, attempts: Vec<Attempt> },
+    /// Ask several at once, let a judge write the answer.
+    Panel { pool: Pool, members: Vec<usize>, judge: Judge, quorum: Quorum },
+    /// Feed each answer into the next step. Of each link the targets in their order.
+    Chain { pool: Pool, links: Vec<Vec<usize>> },
 }
 
-/// Ranks the candidates of a route. `availability` is the Engine's answer for each, asked once.
-pub fn plan(route: Route, candidates: &[Candidate], mut availability: impl FnMut(&Candidate) -> Availability) -> Plan {
-    let order = match route {
-        Route::Direct => priority::rank(candidates),
-    };
-    let mut attempts = Vec::with_capacity(order.len());
-    let mut excluded = Vec::new();
-    for index in order {
-        let candidate = candidates[index].clone();
-        match availability(&candidate) {
-            Availability::Available => attempts.push(Attempt { candidate }),
-            Availability::Excluded(exclusion) => excluded.push((candidate, exclusion)),
+/// What a plan speaks of by index, and what it does not speak of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pool {
+    pub targets: Vec<Target>,
+    /// The plan of each target that stands for a combo.
+    pub nested: BTreeMap<usize, Plan>,
+    pub left_out: Vec<(Target, LeftOut)>,
+}
+
+/// One target to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Index into [`Pool::targets`].
+    pub target: usize,
+    pub placed: Placed,
+}
+
+/// What put a target where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// The strategy.
+    Strategy,
+    /// The conversation was there.
+    Session,
+    /// The account knows the beginning of the prompt.
+    PromptCache,
+}
+
+/// Why a target is not tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// A mechanism spares it.
+    Spared(Exclusion),
+    /// It lacks the request's tag.
+    Tag,
+    Capability(Capability),
+    /// Its window is smaller than the combo requires.
+    ContextRequirements,
+    /// The provider takes fewer tools than the request has.
+    ToolLimit {
+        limit: u32,
+    },
+    /// Its first token usually takes too long.
+    FirstToken,
+    /// It stands for a combo that has nothing to try; the reasons are those of the combo's own targets.
+    NothingInside,
+}
+
+impl LeftOut {
+    /// Stable word for the trace.
+    pub fn reason(&self) -> &str {
+        match self {
+            LeftOut::Spared(exclusion) => &exclusion.reason,
+            LeftOut::Tag => "tag",
+            LeftOut::Capability(_) => "capability_mismatch",
+            LeftOut::ContextRequirements => "context_requirements",
+            LeftOut::ToolLimit { .. } => "tool_limit",
+            LeftOut::FirstToken => "predictive_ttft",
+            LeftOut::NothingInside => "combo_empty",
         }
     }
-    Plan::Ranked { attempts, excluded }
+}
+
+/// Nobody could ever serve the request as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    pub cause: Cause,
+    pub left_out: Vec<(Target, LeftOut)>,
+}
+
+/// What nobody offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// 400 `capability_mismatch`: these, each lacking in some target.
+    Capability(Vec<Capability>),
+    /// 404 `context_requirements_exhausted`.
+    ContextRequirements,
+    /// 400 `tool_limit_exceeded`: the highest limit there is.
+    ToolLimit { limit: u32, tools: u32 },
+}
+
+impl Plan {
+    pub fn pool(&self) -> &Pool {
+        match self {
+            Plan::Ranked { pool, .. } | Plan::Panel { pool, .. } | Plan::Chain { pool, .. } => pool,
+        }
+    }
+
+    /// Whether there is nobody to ask.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Plan::Ranked { attempts, .. } => attempts.is_empty(),
+            Plan::Panel { members, .. } => members.is_empty(),
+            Plan::Chain { links, .. } => links.is_empty(),
+        }
+    }
+
+    /// Everyone who is left out, those of nested combos included.
+    pub fn left_out(&self) -> impl Iterator<Item = &(Target, LeftOut)> {
+        let pool = self.pool();
+        let inside: Box<dyn Iterator<Item = _>> = Box::new(pool.nested.values().flat_map(|plan| plan.left_out()));
+        pool.left_out.iter().chain(inside)
+    }
+}
+
+/// Plans one request.
+pub fn plan(
+    route: &Route<'_>,
+    expansion: impl Into<Expansion>,
+    view: &View<'_>,
+    memory: &mut Memory,
+    rng: &mut impl Rng,
+) -> Result<Plan, Refusal> {
+    let Expansion { mut targets, nested, .. } = expansion.into();
+    let steps = steps(&targets);
+    let mut left_out = Vec::new();
+    let mut inside = plan_nested(&mut targets, nested, &mut left_out, view, memory, rng);
+    sift(&mut targets, &mut left_out, view)?;
+    let nested = match inside.is_empty() {
+        true => BTreeMap::new(),
+        false => targets.iter().enumerate().filter_map(|(n, t)| Some((n, inside.remove(&t.execution_key)?))).collect(),
+    };
+    let pool = Pool { targets, nested, left_out };
+    Ok(match *route {
+        Route::Direct => ranked((0..pool.targets.len()).collect(), pool),
+        Route::Combo { strategy: Strategy::Fusion, .. } => panel(pool, view),
+        Route::Combo { strategy: Strategy::Pipeline, .. } => chain(pool, &steps),
+        Route::Combo { strategy, tiers, protects_cache } => {
+            let order = rank(strategy, tiers, &pool.targets, view, memory, rng);
+            let mut attempts = placed(order);
+            let keeps = strategy.keeps_conversations() && !view.config.disable_session_stickiness;
+            if keeps || protects_cache {
+                keep_conversation(strategy, &mut attempts, &pool.targets, view, memory);
+            }
+            Plan::Ranked { pool, attempts }
+        }
+    })
+}
+
+impl From<Vec<Target>> for Expansion {
+    fn from(targets: Vec<Target>) -> Self {
+        Expansion { targets, ..Expansion::default() }
+    }
+}
+
+fn steps(targets: &[Target]) -> Vec<usize> {
+    let mut steps: Vec<usize> = targets.iter().map(|target| target.top).collect();
+    steps.dedup();
+    steps
+}
+
+fn placed(order: Vec<usize>) -> Vec<Attempt> {
+    order.into_iter().map(|target| Attempt { target, placed: Placed::Strategy }).collect()
+}
+
+fn ranked(order: Vec<usize>, pool: Pool) -> Plan {
+    Plan::Ranked { pool, attempts: placed(order) }
+}
+
+/// Plans the combos inside this one. One with nothing to try is left out with all its reasons.
+fn plan_nested(
+    targets: &mut Vec<Target>,
+    mut nested: BTreeMap<String, Nested>,
+    left_out: &mut Vec<(Target, LeftOut)>,
+    view: &View<'_>,
+    memory: &mut Memory,
+    rng: &mut impl Rng,
+) -> BTreeMap<String, Plan> {
+    let mut plans = BTreeMap::new();
+    if nested.is_empty() {
+        return plans;
+    }
+    targets.retain_mut(|target| {
+        let Some(Nested { combo, strategy, tiers, config, expansion }) = nested.remove(&target.execution_key) else {
+            return true;
+        };
+        let route = Route::Combo { strategy, tiers: tiers.as_ref(), protects_cache: false };
+        let inner = View { combo: &combo, config: &config, ..*view };
+        let reasons = match nested_plan(&route, expansion, &inner, memory, rng) {
+            Ok(plan) if !plan.is_empty() => {
+                target.availability = Availability::Available;
+                plans.insert(target.execution_key.clone(), plan);
+                return true;
+            }
+            Ok(plan) => plan.left_out().cloned().collect(),
+            Err(refusal) => refusal.left_out,
+        };
+        left_out.push((target.clone(), LeftOut::NothingInside));
+        left_out.extend(reasons);
+        false
+    });
+    plans
+}
+
+/// Planning is generic over its generator; a level deeper takes it as an object, so that the types end.
+fn nested_plan(
+    route: &Route<'_>,
+    expansion: Expansion,
+    view: &View<'_>,
+    memory: &mut Memory,
+    mut rng: &mut dyn Rng,
+) -> Result<Plan, Refusal> {
+    plan(route, expansion, view, memory, &mut rng)
+}
+
+/// Takes out of `targets` whatever cannot or may not serve the request now.
+fn sift(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, view: &View<'_>) -> Result<(), Refusal> {
+    let (request, config) = (view.request, view.config);
+    if !request.tags.is_empty() {
+        let lacks = |target: &Target| !target.tags.iter().any(|tag| request.tags.contains(tag));
+        take_unless_all(targets, left_out, |target| lacks(target).then_some(LeftOut::Tag));
+    }
+    let lacking = |target: &Target| capability::missing(target, request).map(LeftOut::Capability);
+    if !take_unless_all(targets, left_out, lacking) && !config.compat_filter_fail_open {
+        let mut missing: Vec<Capability> = targets.iter().filter_map(|t| capability::missing(t, request)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        return Err(refuse(Cause::Capability(missing), targets, left_out, lacking));
+    }
+    if let Some(least) = config.context_requirements.min_context_window {
+        let small = |target: &Target| {
+            target.facts.context_window.is_some_and(|window| window < least).then_some(LeftOut::ContextRequirements)
+        };
+        let some_left = take_unless_all(targets, left_out, small);
+        if !some_left && config.context_requirements.mode == ContextMode::Strict {
+            return Err(refuse(Cause::ContextRequirements, targets, left_out, small));
+        }
+    }
+    let tools = request.tool_count;
+    let limited = |target: &Target| {
+        let limit = target.facts.max_tools.filter(|limit| tools > *limit);
+        limit.map(|limit| LeftOut::ToolLimit { limit })
+    };
+    if !take_unless_all(targets, left_out, limited) {
+        let limit = targets.iter().filter_map(|target| target.facts.max_tools).max().unwrap_or(0);
+        return Err(refuse(Cause::ToolLimit { limit, tools }, targets, left_out, limited));
+    }
+    take(targets, left_out, |target| match &target.availability {
+        Availability::Available => None,
+        Availability::Excluded(exclusion) => Some(LeftOut::Spared(exclusion.clone())),
+    });
+    if let Some(limit) = config.first_token_limit() {
+        let slow = |telemetry: &Telemetry| {
+            let figure = telemetry.first_token.filter(|_| telemetry.samples >= Telemetry::ENOUGH);
+            figure.is_some_and(|figure| figure > limit.as_millis() as f64)
+        };
+        take_unless_all(targets, left_out, |target| slow(&target.facts.telemetry).then_some(LeftOut::FirstToken));
+    }
+    Ok(())
+}
+
+/// Moves those with a reason to the left-out ones.
+fn take(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, reason: impl Fn(&Target) -> Option<LeftOut>) {
+    if targets.iter().all(|target| reason(target).is_none()) {
+        return;
+    }
+    let mut kept = Vec::with_capacity(targets.len());
+    for target in targets.drain(..) {
+        match reason(&target) {
+            Some(reason) => left_out.push((target, reason)),
+            None => kept.push(target),
+        }
+    }
+    *targets = kept;
+}
+
+/// The same, but nobody is moved where everybody would be. Whether there is somebody without a reason, or nobody at all.
+fn take_unless_all(
+    targets: &mut Vec<Target>,
+    left_out: &mut Vec<(Target, LeftOut)>,
+    reason: impl Fn(&Target) -> Option<LeftOut>,
+) -> bool {
+    if !targets.is_empty() && targets.iter().all(|target| reason(target).is_some()) {
+        return false;
+    }
+    take(targets, left_out, reason);
+    true
+}
+
+fn refuse(
+    cause: Cause,
+    targets: &mut Vec<Target>,
+    left_out: &mut Vec<(Target, LeftOut)>,
+    reason: impl Fn(&Target) -> Option<LeftOut>,
+) -> Refusal {
+    take(targets, left_out, reason);
+    Refusal { cause, left_out: std::mem::take(left_out) }
+}
+
+/// The order of a strategy that asks one target at a time.
+fn rank(
+    strategy: Strategy,
+    tiers: Option<&CompositeTiers>,
+    targets: &[Target],
+    view: &View<'_>,
+    memory: &mut Memory,
+    rng: &mut impl Rng,
+) -> Vec<usize> {
+    let count = targets.len();
+    match strategy {
+        Strategy::Priority => priority::rank(targets, tiers),
+        Strategy::Weighted => weighted::rank(targets, view, &mut memory.streaks, rng),
+        Strategy::RoundRobin => round_robin::rank(count, view, &mut memory.turns),
+        Strategy::ContextRelay => context_relay::rank(count),
+        Strategy::FillFirst => fill_first::rank(count),
+        Strategy::P2c => p2c::rank(targets, rng),
+        Strategy::Random => random::rank(count, rng),
+        Strategy::LeastUsed => least_used::rank(targets, view, &memory.counts),
+        Strategy::CostOptimized => cost_optimized::rank(targets),
+        Strategy::ResetAware => reset_aware::rank(targets, view, &mut memory.reset_aware),
+        Strategy::ResetWindow => reset_window::rank(targets, view, &mut memory.reset_window),
+        Strategy::Headroom => headroom::rank(targets, view),
+        Strategy::StrictRandom => strict_random::rank(targets, view, &mut memory.decks, rng),
+        Strategy::Lkgp => lkgp::rank(targets, view, &memory.last_good),
+        Strategy::ContextOptimized => context_optimized::rank(targets),
+        Strategy::CacheOptimized => cache_optimized::rank(targets, view),
+        Strategy::Auto | Strategy::QuotaShare | Strategy::Fusion | Strategy::Pipeline => (0..count).collect(),
+    }
+}
+
+/// Moves the conversation's target forward: to the very front where the session was, or to the front of the targets of
+/// its own model where only the beginning of the prompt is known there.
+fn keep_conversation(
+    strategy: Strategy,
+    attempts: &mut [Attempt],
+    targets: &[Target],
+    view: &View<'_>,
+    memory: &mut Memory,
+) {
+    if let Some(session) = &view.request.session
+        && let Some(key) = memory.sessions.of(view.combo, session, view.now)
+    {
+        let pinned = |attempt: &Attempt| stickiness::is_pinned(&targets[attempt.target], key);
+        if let Some(at) = attempts.iter().position(pinned) {
+            if stickiness::may_stay(&targets[attempts[at].target], view.now) {
+                return move_up(attempts, at, 0, Placed::Session);
+            }
+            memory.sessions.release(view.combo, session);
+        }
+    }
+    if strategy == Strategy::CacheOptimized {
+        return;
+    }
+    let Some(prefix) = &view.request.cache_key else { return };
+    let Some(key) = memory.prefixes.of(view.combo, prefix, view.now) else { return };
+    let knows = |attempt: &Attempt| stickiness::is_pinned(&targets[attempt.target], key);
+    let Some(at) = attempts.iter().position(knows) else { return };
+    let target = &targets[attempts[at].target];
+    if !stickiness::may_stay(target, view.now) {
+        return;
+    }
+    let group = attempts.iter().position(|attempt| targets[attempt.target].is_alike(target)).unwrap_or(at);
+    move_up(attempts, at, if stays_in_group(strategy) { group } else { 0 }, Placed::PromptCache);
+}
+
+/// Where the owner's order decides between models, the prompt's beginning decides only between accounts of one model.
+fn stays_in_group(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::Priority | Strategy::Weighted | Strategy::FillFirst | Strategy::QuotaShare)
+}
+
+fn move_up(attempts: &mut [Attempt], from: usize, to: usize, placed: Placed) {
+    attempts[to..=from].rotate_right(1);
+    attempts[to].placed = placed;
+}
+
+fn panel(pool: Pool, view: &View<'_>) -> Plan {
+    let (judge, chosen) = fusion::judge(&pool.targets, view);
+    let count = pool.targets.len();
+    if fusion::bypasses(view) || count == 0 {
+        let first = match judge {
+            Judge::Target(index) => index,
+            Judge::Named(_) => 0,
+        };
+        let order = (0..count).cycle().skip(first).take(1).chain((0..count).filter(|&n| n != first)).take(count);
+        return ranked(order.collect(), pool);
+    }
+    let quorum = Quorum::new(count, chosen, &view.config.fusion, view.now);
+    Plan::Panel { pool, members: (0..count).collect(), judge, quorum }
+}
+
+fn chain(pool: Pool, steps: &[usize]) -> Plan {
+    match pipeline::links(&pool.targets, steps) {
+        Some(links) => Plan::Chain { pool, links },
+        None => Plan::Chain { pool, links: Vec::new() },
+    }
+}
+
+/// When the soonest of the spared is back.
+pub fn soonest(left_out: &[(Target, LeftOut)]) -> Option<Timestamp> {
+    let until = |left_out: &LeftOut| match left_out {
+        LeftOut::Spared(exclusion) => exclusion.until,
+        LeftOut::Tag
+        | LeftOut::Capability(_)
+        | LeftOut::ContextRequirements
+        | LeftOut::ToolLimit { .. }
+        | LeftOut::FirstToken
+        | LeftOut::NothingInside => None,
+    };
+    left_out.iter().filter_map(|(_, left_out)| until(left_out)).min()
 }
 
 #[cfg(test)]
-mod tests {
-    use domain::Mechanism;
-
-    use super::*;
-
-    #[test]
-    fn excluded_candidates_are_listed_with_their_reason_and_not_tried() {
-        let candidates = ["c1", "c2"].map(|id| Candidate {
-            provider: "p".into(),
-            connection: id.into(),
-            model: "m".to_owned(),
-            priority: 1,
-            enabled: id == "c2",
-            nature: domain::Nature::default(),
-        });
-        let Plan::Ranked { attempts, excluded } = plan(Route::Direct, &candidates, |candidate| {
-            if candidate.enabled {
-                return Availability::Available;
-            }
-            Availability::Excluded(Exclusion {
-                mechanism: Mechanism::SwitchedOff,
-                reason: "switched_off".to_owned(),
-                until: None,
-                cause: None,
-            })
-        });
-        assert_eq!(attempts.len(), 1);
-        assert_eq!(attempts[0].candidate.connection.as_str(), "c2");
-        assert_eq!(excluded[0].0.connection.as_str(), "c1");
-    }
-}
+#[path = "plan_tests.rs"]
+mod tests;

@@ -33,6 +33,18 @@ pub struct Target {
     pub availability: Availability,
 }
 
+impl Target {
+    /// Id of the top-level step it came from.
+    pub fn step_id(&self) -> &str {
+        self.execution_key.split(['>', '@']).next().unwrap_or_default()
+    }
+
+    /// Same model at the same provider: targets between which only the account differs.
+    pub fn is_alike(&self, other: &Target) -> bool {
+        self.provider == other.provider && self.model == other.model
+    }
+}
+
 /// What is known about a target now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
@@ -42,6 +54,8 @@ pub struct Facts {
     /// Tokens.
     pub context_window: Option<u64>,
     pub max_output: Option<u64>,
+    /// The most tools the provider takes, where it said so.
+    pub max_tools: Option<u32>,
     pub supports: Supports,
     pub telemetry: Telemetry,
     /// Requests under way on the account (or the least busy of several).

@@ -28,6 +28,8 @@ pub struct RequestFacts {
     /// Estimate of input plus requested output, tokens.
     pub estimated_tokens: u64,
     pub tool_count: u32,
+    /// The conversation carries results of tools, whether or not the request offers any.
+    pub tool_results: bool,
 }
 
 /// What a model must be able to do for this request (3.3.8).

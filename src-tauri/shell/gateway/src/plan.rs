@@ -8,7 +8,8 @@ use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{Availability, Candidate, Exclusion, Mechanism, Nature, Operation};
 use resilience::{Admission, Caller};
-use routing::{Plan, Resolved, Route};
+use routing::Resolved;
+use routing::account::{self, Accounts};
 
 use crate::address_book::Entry;
 use crate::exchange::upstream_operation;
@@ -54,18 +55,16 @@ pub(crate) fn rank(
     let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved, provider)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
 
-    let Plan::Ranked { attempts, excluded } =
-        routing::plan(Route::Direct, &candidates, |candidate| match entry_of(candidate) {
-            Some(entry) => availability(gateway, asker, provider, candidate, entry),
-            None => Availability::Excluded(exclusion(Mechanism::SwitchedOff, reason::SWITCHED_OFF)),
-        });
+    let Accounts { attempts, excluded } = account::by_priority(&candidates, |candidate| match entry_of(candidate) {
+        Some(entry) => availability(gateway, asker, provider, candidate, entry),
+        None => Availability::Excluded(exclusion(Mechanism::SwitchedOff, reason::SWITCHED_OFF)),
+    });
     let steps = attempts
         .into_iter()
-        .filter_map(|attempt| {
-            let entry = Arc::clone(entry_of(&attempt.candidate)?);
-            let model = &attempt.candidate.model;
-            let operation = upstream_operation(provider, asker.operation, model, asker.stream)?;
-            Some(Step { candidate: attempt.candidate, entry, provider: Arc::clone(provider), operation })
+        .filter_map(|candidate| {
+            let entry = Arc::clone(entry_of(&candidate)?);
+            let operation = upstream_operation(provider, asker.operation, &candidate.model, asker.stream)?;
+            Some(Step { candidate, entry, provider: Arc::clone(provider), operation })
         })
         .collect();
     let exclusions = excluded

@@ -25,7 +25,7 @@ pub const PREFIX: &str = "qtSd/";
 const NAMELESS: &str = "pool";
 
 /// What quota-share keeps between requests. Deficits and leases are in memory only; usage is put down by the store.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     pub deficits: Deficits,
     pub leases: leases::Leases,

@@ -146,7 +146,7 @@ const TASKS: [Task; 7] =
     [Task::Coding, Task::Review, Task::Planning, Task::Analysis, Task::Debugging, Task::Documentation, Task::Default];
 
 /// The built-in answer for models already seen, so that ranking a large pool does not search patterns again. Bounded.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cache(IndexMap<String, [f64; TASKS.len()]>);
 
 impl Cache {

@@ -1,10 +1,10 @@
 //! The candidates of one request side by side: what each factor needs of a candidate, and what it is compared with.
 
 use domain::{Timestamp, choice};
-use sha2::{Digest, Sha256};
 
 use super::fitness::Layers;
 use super::quota;
+use crate::strategies::cache_optimized;
 use crate::target::{Facts, Telemetry, Tier};
 use crate::{Target, View};
 
@@ -159,20 +159,11 @@ pub fn cost_class(tier: Tier, price: Option<f64>) -> Option<CostClass> {
     }
 }
 
-/// Rendezvous hashing, as `cache-optimized` does it (3.4): the highest hash owns the prefix.
+/// The account that `cache-optimized` would ask first.
 fn mark_owner(members: &mut [Member<'_>], key: &str) {
-    let hash = |target: &Target| {
-        let digest = Sha256::new().chain_update(key).chain_update([0]);
-        let digest = match &target.connection {
-            Some(connection) => digest.chain_update("connection:").chain_update(connection.as_str()),
-            None => digest.chain_update("execution:").chain_update(&target.execution_key),
-        };
-        let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = digest.finalize().into();
-        u64::from_be_bytes([a, b, c, d, e, f, g, h])
-    };
-    let best = members.iter().map(|member| hash(member.target)).max();
-    for member in members.iter_mut() {
-        member.owns_prefix = Some(hash(member.target)) == best;
+    let best = members.iter().map(|member| cache_optimized::score(key, member.target)).max();
+    for member in members {
+        member.owns_prefix = Some(cache_optimized::score(key, member.target)) == best;
     }
 }
 

@@ -7,6 +7,7 @@ use domain::Timestamp;
 use domain::quota::{Quota, Window};
 
 use super::fitness;
+use crate::window;
 
 /// Start of the names of windows that count one model.
 const MODEL_WINDOW: &str = "7d:";
@@ -24,7 +25,7 @@ pub struct Reading {
 pub fn read(quota: &Quota, model: &str, now: Timestamp) -> Reading {
     let mut reading = Reading::default();
     for window in relevant(quota, model) {
-        if let Some(left) = left(window, now) {
+        if let Some(left) = window::remaining(window, now) {
             reading.remaining = Some(reading.remaining.map_or(left, |least| least.min(left)));
         }
         if let Some(reset) = window.reset_at.filter(|reset| *reset > now) {
@@ -39,7 +40,7 @@ pub fn read(quota: &Quota, model: &str, now: Timestamp) -> Reading {
 
 /// Whether a window is used up and has not come back (3.6, saturation gate): unknown is not saturated.
 pub fn saturated(quota: &Quota, model: &str, now: Timestamp) -> bool {
-    exhausted(quota, now) || relevant(quota, model).any(|window| left(window, now) == Some(0.0))
+    exhausted(quota, now) || relevant(quota, model).any(|window| window::remaining(window, now) == Some(0.0))
 }
 
 /// The vendor said so, and no reset has passed since.
@@ -57,14 +58,6 @@ fn relevant<'a>(quota: &'a Quota, model: &'a str) -> impl Iterator<Item = &'a Wi
             None => true,
         })
         .map(|(_, window)| window)
-}
-
-fn left(window: &Window, now: Timestamp) -> Option<f64> {
-    if window.reset_at.is_some_and(|reset| reset <= now) {
-        return Some(1.0);
-    }
-    let used = window.percent_used.filter(|used| used.is_finite())?;
-    Some((1.0 - used).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]

@@ -38,10 +38,12 @@ pub struct Scene<'a> {
     pub layers: &'a Layers,
     /// Index of the target that served this combo last.
     pub last_good: Option<usize>,
+    /// See [`incident`].
+    pub incident: bool,
 }
 
 /// What `auto` keeps between requests.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     pub healing: SelfHealing,
     fitness: fitness::Cache,
@@ -62,8 +64,6 @@ pub struct Choice {
     pub scored: Vec<Scored>,
     /// Available targets that were not to be chosen.
     pub left_out: Vec<(usize, LeftOut)>,
-    /// More than half of the providers are down: nothing was tried by chance.
-    pub incident: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,8 +126,7 @@ const CLEAR: f64 = 0.1;
 /// Tokens assumed for a request nobody could estimate.
 const ASSUMED_TOKENS: u64 = 1_000;
 
-/// Ranks the available targets. `targets` may hold excluded ones too: they are not ranked, but a provider that is out
-/// because of its breaker counts towards an incident.
+/// Ranks the available targets.
 ///
 /// # Errors
 ///
@@ -148,8 +147,7 @@ pub fn rank(
     let healthy = heal(&pool, &scored, view.now, &mut memory.healing, &mut left_out);
     let (mut affordable, mut dear) = split_by_budget(healthy, view, config);
 
-    let incident = incident(targets);
-    let mut choice = Choice { order: Vec::new(), picked: Picked::Nothing, scored: Vec::new(), left_out, incident };
+    let mut choice = Choice { order: Vec::new(), picked: Picked::Nothing, scored: Vec::new(), left_out };
     if affordable.is_empty() && !dear.is_empty() {
         dear.sort_by(|a, b| a.estimate.total_cmp(&b.estimate));
         if config.budget_mode == BudgetMode::Strict {
@@ -163,7 +161,7 @@ pub fn rank(
         affordable.sort_by(|a, b| b.score.total_cmp(&a.score));
         let strategy = scene.profile.router(config);
         choice.picked = if profile::by_rules(strategy) {
-            let curiosity = if incident { 0.0 } else { scene.profile.exploration_rate(config) };
+            let curiosity = if scene.incident { 0.0 } else { scene.profile.exploration_rate(config) };
             pick_by_rules(&mut affordable, curiosity, view.combo, &scene.profile.tier_shares, memory, rng)
         } else {
             router::order(strategy, &mut affordable, &pool, config, scene.last_good)
@@ -302,8 +300,9 @@ fn keep_dear(mut dear: Vec<Ranked<'_, '_>>, config: &AutoConfig, choice: &mut Ch
     }
 }
 
-/// More than half of the providers have an open breaker.
-fn incident(targets: &[Target]) -> bool {
+/// More than half of the providers have an open breaker: a time for nothing that is tried by chance. To be asked of all
+/// targets of the combo, before those that are spared are taken out.
+pub fn incident(targets: &[Target]) -> bool {
     let is_open = |target: &Target| {
         let excluded = match &target.availability {
             Availability::Available => false,

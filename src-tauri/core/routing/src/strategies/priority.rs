@@ -1,46 +1,47 @@
-//! Priority: the order its owner gave.
+//! Priority: the order its owner gave, or the one that the combo's tiers give instead.
 //!
-//! Prefers the lowest priority number and, between equals, the order of the input. Ignores everything else: load, price,
-//! speed. Excluded candidates are not ranked at all; see [`crate::plan`].
+//! Ignores everything else: load, price, speed.
 
-use domain::Candidate;
+use crate::combo::CompositeTiers;
+use crate::target::Target;
 
-/// Indexes into `candidates`, best first.
-pub fn rank(candidates: &[Candidate]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_by_key(|&index| candidates[index].priority);
+/// Indexes into `targets`: those of the default tier's step, then along its fallbacks, then the rest as listed.
+pub fn rank(targets: &[Target], tiers: Option<&CompositeTiers>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..targets.len()).collect();
+    if let Some(tiers) = tiers {
+        let chain = tiers.chain();
+        let place = |target: &Target| chain.iter().position(|step| *step == target.step_id()).unwrap_or(chain.len());
+        order.sort_by_cached_key(|&index| place(&targets[index]));
+    }
     order
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
+    use super::super::fixtures::targets;
     use super::*;
+    use crate::combo::Tier;
 
-    fn candidate(priority: u32) -> Candidate {
-        Candidate {
-            provider: "p".into(),
-            connection: format!("c{priority}").into(),
-            model: "m".to_owned(),
-            priority,
-            enabled: true,
-            nature: domain::Nature::default(),
-        }
+    #[test]
+    fn the_list_is_the_order() {
+        assert_eq!(rank(&targets(4), None), [0, 1, 2, 3]);
     }
 
     #[test]
-    fn the_lowest_number_is_first_and_equals_keep_their_order() {
-        assert_eq!(rank(&[candidate(2), candidate(1), candidate(2), candidate(1)]), [1, 3, 0, 2]);
-    }
-
-    proptest! {
-        #[test]
-        fn a_ranking_is_a_permutation(priorities in prop::collection::vec(1_u32..9, 0..40)) {
-            let candidates: Vec<_> = priorities.into_iter().map(candidate).collect();
-            let mut order = rank(&candidates);
-            order.sort_unstable();
-            prop_assert_eq!(order, (0..candidates.len()).collect::<Vec<_>>());
-        }
+    fn tiers_come_first_in_the_order_of_their_chain() {
+        let tier =
+            |step: &str, next: Option<&str>| Tier { step_id: step.to_owned(), fallback_tier: next.map(str::to_owned) };
+        let tiers = CompositeTiers {
+            default_tier: "good".to_owned(),
+            tiers: [
+                ("good".to_owned(), tier("s3", Some("cheap"))),
+                ("cheap".to_owned(), tier("s1", None)),
+                ("alone".to_owned(), tier("s2", None)),
+            ]
+            .into(),
+        };
+        let mut targets = targets(5);
+        targets[4].execution_key = "s3>inner@a".to_owned();
+        assert_eq!(rank(&targets, Some(&tiers)), [3, 4, 1, 0, 2]);
     }
 }

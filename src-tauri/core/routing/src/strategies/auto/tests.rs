@@ -29,7 +29,12 @@ impl World {
 
     fn choose(&mut self, targets: &[Target], rng: &mut ChaCha8Rng) -> Result<Choice, OverBudget> {
         let view = View { config: &self.config, ..view(&self.request) };
-        let scene = Scene { profile: &self.profile, layers: &self.layers, last_good: self.last_good };
+        let scene = Scene {
+            profile: &self.profile,
+            layers: &self.layers,
+            last_good: self.last_good,
+            incident: incident(targets),
+        };
         rank(targets, &view, &scene, &mut self.memory, rng)
     }
 
@@ -158,11 +163,11 @@ fn more_than_half_of_the_providers_down_stops_exploration() {
     }
     targets[0].availability = excluded(Mechanism::CircuitBreaker);
     targets[1].facts.breaker = Breaker::Open;
-    let calm = world.choice(&targets);
-    assert_eq!((calm.incident, calm.picked), (false, Picked::Exploration), "just half");
+    assert!(!incident(&targets), "just half");
+    assert_eq!(world.choice(&targets).picked, Picked::Exploration);
     targets[2].availability = excluded(Mechanism::CircuitBreaker);
-    let incident = world.choice(&targets);
-    assert!(incident.incident && incident.picked != Picked::Exploration);
+    assert!(incident(&targets));
+    assert_ne!(world.choice(&targets).picked, Picked::Exploration);
 }
 
 #[test]
@@ -306,7 +311,7 @@ fn a_service_level_prefers_what_meets_it_and_can_insist() {
 fn a_preview_shows_every_factor_and_changes_nothing() {
     let world = World::default();
     let targets = by_quality(&[0.9, 0.1]);
-    let scene = Scene { profile: &world.profile, layers: &world.layers, last_good: None };
+    let scene = Scene { profile: &world.profile, layers: &world.layers, last_good: None, incident: false };
     let explained = explain(&targets, &view(&world.request), &scene);
     assert_eq!(explained.len(), 2);
     let quality = explained[0].1.iter().find(|part| part.factor == Factor::Quality).expect("all factors");

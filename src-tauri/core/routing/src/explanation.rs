@@ -1,0 +1,100 @@
+//! Why a target stands where it stands, for the preview and the request page.
+//!
+//! Worked out when somebody looks, not while a request waits: a plan only notes what moved a target
+//! ([`crate::plan::Placed`]); the figures of its strategy are asked for here, of the same memory.
+
+use crate::combo::Strategy;
+use crate::memory::Memory;
+use crate::strategies::{cache_optimized, headroom, p2c, reset_aware, reset_window};
+use crate::target::Target;
+use crate::view::View;
+
+/// One figure a strategy compares. Always finite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Stable word; its unit is part of it where it has one.
+    pub name: &'static str,
+    pub value: f64,
+}
+
+/// The figures by which `strategy` places the target; none where it compares nothing, or nothing is known.
+pub fn figures(strategy: Strategy, target: &Target, view: &View<'_>, memory: &Memory) -> Vec<Figure> {
+    let facts = &target.facts;
+    let found = match strategy {
+        Strategy::Weighted => [("weight", Some(f64::from(target.weight))), NOTHING],
+        Strategy::P2c => [("score", Some(p2c::score(target))), NOTHING],
+        Strategy::LeastUsed => [("requests", Some(memory.counts.of(&target.execution_key, view.now))), NOTHING],
+        Strategy::CostOptimized => [("inputPrice", facts.input_price), ("outputPrice", facts.output_price)],
+        Strategy::ResetAware => {
+            [("score", Some(reset_aware::score(facts.quota.as_ref(), view.config, view.now))), NOTHING]
+        }
+        Strategy::ResetWindow => {
+            let wait = facts.quota.as_ref().and_then(|quota| reset_window::wait(quota, view));
+            [("resetInSeconds", wait.map(|wait| wait.as_millis() as f64 / 1_000.0)), NOTHING]
+        }
+        Strategy::Headroom => [("free", Some(headroom::free(target, view.now))), NOTHING],
+        Strategy::ContextOptimized => [("contextWindow", facts.context_window.map(|window| window as f64)), NOTHING],
+        Strategy::CacheOptimized => {
+            let key = view.request.cache_key.as_ref();
+            let share = key.map(|key| cache_optimized::score(key, target) as f64 / u64::MAX as f64);
+            [("affinity", share), NOTHING]
+        }
+        Strategy::Priority
+        | Strategy::RoundRobin
+        | Strategy::ContextRelay
+        | Strategy::FillFirst
+        | Strategy::Random
+        | Strategy::StrictRandom
+        | Strategy::Auto
+        | Strategy::Lkgp
+        | Strategy::Fusion
+        | Strategy::Pipeline
+        | Strategy::QuotaShare => [NOTHING, NOTHING],
+    };
+    let finite = found.into_iter().filter_map(|(name, value)| Some(Figure { name, value: value? }));
+    finite.filter(|figure| figure.value.is_finite()).collect()
+}
+
+const NOTHING: (&str, Option<f64>) = ("", None);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategies::fixtures::{World, quota, target};
+    use crate::target::Breaker;
+
+    #[test]
+    fn what_is_compared_is_shown_and_what_is_unknown_is_not() {
+        let (world, memory) = (World::default(), Memory::default());
+        let mut known = target(0);
+        known.weight = 7;
+        known.facts.input_price = Some(3.0);
+        known.facts.context_window = Some(8_000);
+        known.facts.quota = Some(quota(&[("weekly", Some(0.25), Some(90_000))]));
+        for (strategy, expected) in [
+            (Strategy::Weighted, vec![("weight", 7.0)]),
+            (Strategy::P2c, vec![("score", 0.75)]),
+            (Strategy::LeastUsed, vec![("requests", 0.0)]),
+            (Strategy::CostOptimized, vec![("inputPrice", 3.0)]),
+            (Strategy::ResetWindow, vec![("resetInSeconds", 90.0)]),
+            (Strategy::Headroom, vec![("free", 0.75)]),
+            (Strategy::ContextOptimized, vec![("contextWindow", 8_000.0)]),
+            (Strategy::CacheOptimized, vec![]),
+            (Strategy::Priority, vec![]),
+        ] {
+            let found = figures(strategy, &known, &world.view(), &memory);
+            let found: Vec<_> = found.iter().map(|figure| (figure.name, figure.value)).collect();
+            assert_eq!(found, expected, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn nothing_infinite_escapes() {
+        let (world, memory, mut open) = (World::default(), Memory::default(), target(0));
+        open.facts.breaker = Breaker::Open;
+        open.facts.quota = Some(quota(&[("weekly", Some(1.0), None)]));
+        for strategy in [Strategy::P2c, Strategy::ResetAware, Strategy::ResetWindow, Strategy::CostOptimized] {
+            assert_eq!(figures(strategy, &open, &world.view(), &memory), [], "{strategy}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Context optimised: the largest context window. Known ones first; between equals the order of the list.
+
+use std::cmp::Reverse;
+
+use crate::target::Target;
+
+/// Indexes into `targets`.
+pub fn rank(targets: &[Target]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..targets.len()).collect();
+    order.sort_by_key(|&index| Reverse(targets[index].facts.context_window));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::each;
+    use super::*;
+
+    #[test]
+    fn the_largest_known_window_comes_first() {
+        let windows = [None, Some(8_000), Some(200_000), Some(8_000), Some(1_000_000), None];
+        let targets = each(windows, |target, window| target.facts.context_window = window);
+        assert_eq!(rank(&targets), [4, 2, 1, 3, 0, 5]);
+    }
+}

@@ -1,0 +1,111 @@
+//! Last known good: where the last success of this combo was, then the listed order.
+//!
+//! Forgotten when it fails. Put down in the store, so that a restart keeps it.
+
+use domain::{ConnectionId, ProviderId};
+use serde::{Deserialize, Serialize};
+
+use super::with_first;
+use crate::lru::Lru;
+use crate::target::Target;
+use crate::view::View;
+
+/// Combos whose last success is remembered.
+const CAPACITY: usize = 500;
+
+/// Where a combo last succeeded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    pub provider: ProviderId,
+    pub model: String,
+    pub connection_id: Option<ConnectionId>,
+}
+
+/// The last success of each combo.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LastGood(Lru<Place>);
+
+impl LastGood {
+    /// A combo succeeded there. Whether that is news, and so to be put down.
+    pub fn remember(&mut self, combo: &str, place: Place) -> bool {
+        let news = self.0.peek(combo) != Some(&place);
+        self.0.insert(combo, place);
+        news
+    }
+
+    /// A combo failed there; forgotten only if that was its last success. Whether anything was forgotten.
+    pub fn forget(&mut self, combo: &str, place: &Place) -> bool {
+        self.0.peek(combo).is_some_and(|last| last == place) && self.0.remove(combo).is_some()
+    }
+
+    pub fn of(&self, combo: &str) -> Option<&Place> {
+        self.0.peek(combo)
+    }
+}
+
+impl Default for LastGood {
+    fn default() -> Self {
+        LastGood(Lru::new(CAPACITY))
+    }
+}
+
+/// Indexes into `targets`.
+pub fn rank(targets: &[Target], view: &View<'_>, last: &LastGood) -> Vec<usize> {
+    let found = last.of(view.combo).and_then(|place| targets.iter().position(|target| place.is(target)));
+    match found {
+        Some(index) => with_first(index, targets.len()),
+        None => (0..targets.len()).collect(),
+    }
+}
+
+impl Place {
+    /// Whether a target is there, or may choose the account there.
+    fn is(&self, target: &Target) -> bool {
+        let same = self.provider == target.provider && self.model == target.model;
+        same && match (&self.connection_id, &target.connection) {
+            (Some(good), Some(fixed)) => good == fixed,
+            (Some(good), None) => target.allowed_connections.is_empty() || target.allowed_connections.contains(good),
+            (None, _) => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{World, targets};
+    use super::*;
+
+    fn place(n: usize, connection: Option<&str>) -> Place {
+        Place {
+            provider: format!("p{n}").into(),
+            model: format!("m{n}"),
+            connection_id: connection.map(ConnectionId::from),
+        }
+    }
+
+    #[test]
+    fn the_last_success_comes_first_until_it_fails() {
+        let (world, mut last, targets) = (World::default(), LastGood::default(), targets(3));
+        assert_eq!(rank(&targets, &world.view(), &last), [0, 1, 2]);
+        assert!(last.remember("c", place(2, Some("a"))));
+        assert!(!last.remember("c", place(2, Some("a"))), "no news");
+        assert_eq!(rank(&targets, &world.view(), &last), [2, 0, 1]);
+        assert!(!last.forget("c", &place(1, Some("a"))), "another failed");
+        assert!(last.forget("c", &place(2, Some("a"))));
+        assert_eq!(rank(&targets, &world.view(), &last), [0, 1, 2]);
+    }
+
+    #[test]
+    fn an_account_that_a_target_may_not_use_is_not_that_target() {
+        let (world, mut last, mut targets) = (World::default(), LastGood::default(), targets(3));
+        last.remember("c", place(1, Some("a")));
+        targets[1].connection = Some("b".into());
+        assert_eq!(rank(&targets, &world.view(), &last), [0, 1, 2]);
+        targets[1].connection = None;
+        targets[1].allowed_connections = vec!["b".into()];
+        assert_eq!(rank(&targets, &world.view(), &last), [0, 1, 2]);
+        last.remember("c", place(9, None));
+        assert_eq!(rank(&targets, &world.view(), &last), [0, 1, 2], "no longer in the combo");
+    }
+}
