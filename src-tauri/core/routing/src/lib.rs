@@ -5,6 +5,7 @@
 //! through, [`exhaustion`] says what to answer when the plan has run out. The gateway performs; this crate only decides.
 
 pub mod account;
+pub mod auto_name;
 pub mod capability;
 pub mod combo;
 pub mod decision;
@@ -15,7 +16,10 @@ pub mod journey;
 pub mod lru;
 pub mod memory;
 pub mod plan;
+pub mod quota_share;
 pub mod resolve;
+pub mod score;
+pub mod self_healing;
 pub mod stickiness;
 pub mod strategies;
 pub mod target;
