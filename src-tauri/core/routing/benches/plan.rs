@@ -76,7 +76,7 @@ fn targets(count: u32) -> Vec<Target> {
                     first_token: Some(share * 500.0),
                     success_rate: Some(1.0 - share),
                 },
-                quota: Some(Quota { windows, limit_reached: false, fetched_at: Timestamp::ZERO }),
+                quota: Some(Quota { windows, ..Quota::default() }),
                 ..Facts::default()
             },
             availability: availability(n % 5 != 4),

@@ -25,9 +25,7 @@ pub fn figures(strategy: Strategy, target: &Target, view: &View<'_>, memory: &Me
         Strategy::P2c => [("score", Some(p2c::score(target))), NOTHING],
         Strategy::LeastUsed => [("requests", Some(memory.counts.of(&target.execution_key, view.now))), NOTHING],
         Strategy::CostOptimized => [("inputPrice", facts.input_price), ("outputPrice", facts.output_price)],
-        Strategy::ResetAware => {
-            [("score", Some(reset_aware::score(facts.quota.as_ref(), view.config, view.now))), NOTHING]
-        }
+        Strategy::ResetAware => [("score", Some(reset_aware::score(target, view.config, view.now))), NOTHING],
         Strategy::ResetWindow => {
             let wait = facts.quota.as_ref().and_then(|quota| reset_window::wait(quota, view));
             [("resetInSeconds", wait.map(|wait| wait.as_millis() as f64 / 1_000.0)), NOTHING]

@@ -6,6 +6,7 @@
 //! performs; this crate only decides.
 
 pub mod account;
+pub mod auto_name;
 pub mod capability;
 pub mod combo;
 pub mod decision;
@@ -16,8 +17,11 @@ pub mod journey;
 pub mod lru;
 pub mod memory;
 pub mod plan;
+pub mod quota_share;
 pub mod resolution;
 pub mod resolve;
+pub mod score;
+pub mod self_healing;
 pub mod stickiness;
 pub mod strategies;
 pub mod target;

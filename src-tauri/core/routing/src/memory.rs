@@ -8,8 +8,9 @@ use domain::{ConnectionId, Timestamp};
 
 use crate::account;
 use crate::lru::Turns;
+use crate::quota_share;
 use crate::stickiness::{Prefixes, Sessions};
-use crate::strategies::{context_relay, least_used, lkgp, strict_random, weighted};
+use crate::strategies::{auto, context_relay, least_used, lkgp, strict_random, weighted};
 use crate::target::Target;
 use crate::view::RequestFacts;
 
@@ -30,6 +31,8 @@ pub struct Memory {
     /// Sessions whose summary is being written.
     pub writing: context_relay::Writing,
     pub accounts: account::Memory,
+    pub auto: auto::Memory,
+    pub shares: quota_share::Memory,
 }
 
 /// Who was asked for whom.

@@ -16,6 +16,7 @@ use crate::capability::{self, Capability};
 use crate::combo::config::ContextMode;
 use crate::combo::{CompositeTiers, Expansion, Nested, Strategy};
 use crate::memory::Memory;
+use crate::quota_share;
 use crate::stickiness;
 use crate::strategies::fusion::{self, Judge, Quorum};
 use crate::strategies::{
@@ -364,7 +365,8 @@ fn rank(
         Strategy::Lkgp => lkgp::rank(targets, view, &memory.last_good),
         Strategy::ContextOptimized => context_optimized::rank(targets),
         Strategy::CacheOptimized => cache_optimized::rank(targets, view),
-        Strategy::Auto | Strategy::QuotaShare | Strategy::Fusion | Strategy::Pipeline => (0..count).collect(),
+        Strategy::QuotaShare => quota_share::rank(targets, view, &mut memory.shares),
+        Strategy::Auto | Strategy::Fusion | Strategy::Pipeline => (0..count).collect(),
     }
 }
 

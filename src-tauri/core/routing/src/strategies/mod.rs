@@ -3,6 +3,7 @@
 //! Every one takes the targets that may be tried, and answers with their indexes, best first, each exactly once. Ties keep
 //! the order of the list unless the comment says otherwise. `fusion` and `pipeline` put targets together instead.
 
+pub mod auto;
 pub mod cache_optimized;
 pub mod context_optimized;
 pub mod context_relay;
