@@ -40,6 +40,28 @@ async fn an_answer_is_continued_by_its_id_at_a_provider_that_stores_none() {
 }
 
 #[tokio::test]
+async fn an_item_named_by_its_id_is_found_at_a_provider_that_stores_none() {
+    let upstreams = Upstreams::start().await;
+    for upstream in [Dialect::Chat, Dialect::Messages, Dialect::Gemini] {
+        let model = format!("{}/m1", Upstreams::provider(upstream));
+        let connection = upstreams.of(upstream);
+        upstreams.world.script_model(connection, "m1").then(Step::ok("The first answer")).then(Step::ok("Hello"));
+        let reply = upstreams.world.agent().post("/v1/responses", responses(&model, json!({"input": "x"}))).await;
+        let item = reply.json()["output"][0]["id"].clone();
+        let reference = json!({"type": "item_reference", "id": item});
+        let next = json!({"input": [reference, {"role": "user", "content": "The second question"}]});
+        let reply = upstreams.world.agent().post("/v1/responses", responses(&model, next.clone())).await;
+        assert_eq!(reply.status, 200, "{upstream}: {}", reply.text());
+        let sent = upstreams.world.calls(connection).last().expect("a call").json().to_string();
+        assert!(sent.contains("The first answer"), "{upstream}: {sent}");
+        let other = upstreams.world.make_key(json!({"name": format!("other {upstream}")})).await;
+        let reply = upstreams.world.stranger().with_key(&other).post("/v1/responses", responses(&model, next)).await;
+        assert_eq!(reply.json()["error"]["code"], "previous_response_not_found", "{}", reply.text());
+    }
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn what_was_not_kept_cannot_be_continued() {
     let upstreams = Upstreams::start().await;
     let first = responses("deepseek/m1", json!({"input": "x", "store": false}));

@@ -1,7 +1,10 @@
-//! Responses: continuing an answer by its id where nobody stored it (gateway specification, 2.6, rule 9).
+//! Responses: continuing an answer by its id, or naming its items by theirs, where nobody stored it (gateway
+//! specification, 2.6, rule 9).
 //!
 //! A conversation is kept as pieces of JSON, each the items of one request or of one answer without the brackets around
 //! them, and put in front of the next request's own. Nothing is read deeper than that.
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -85,6 +88,46 @@ pub fn continued(body: &Bytes, earlier: &[Bytes]) -> Option<Bytes> {
     })
 }
 
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    id: Option<String>,
+}
+
+/// The item of this id among the items of an answer.
+pub fn item(items: &[u8], id: &str) -> Option<Bytes> {
+    let list = [b"[", items, b"]"].concat();
+    let list: Vec<&RawValue> = serde_json::from_slice(&list).ok()?;
+    let is_it =
+        |item: &&&RawValue| serde_json::from_str::<Named<'_>>(item.get()).is_ok_and(|it| it.id.as_deref() == Some(id));
+    list.iter().find(is_it).map(|item| Bytes::copy_from_slice(item.get().as_bytes()))
+}
+
+/// The ids of the items of an answer.
+pub fn item_ids(items: &[u8]) -> Vec<String> {
+    let list = [b"[", items, b"]"].concat();
+    let list: Vec<Named<'_>> = serde_json::from_slice(&list).unwrap_or_default();
+    list.into_iter().filter_map(|item| item.id).collect()
+}
+
+/// The request with items in the place of references to them; nothing where `find` knows none.
+pub fn with_items(body: &Bytes, mut find: impl FnMut(&str) -> Option<Bytes>) -> Option<Bytes> {
+    memmem::find(body, b"\"item_reference\"")?;
+    let asked: Asked<'_> = serde_json::from_slice(body).ok()?;
+    let items: Vec<&RawValue> = serde_json::from_str(asked.input?.get()).ok()?;
+    let mut edits: Vec<Edit> = items
+        .into_iter()
+        .filter_map(|item| {
+            let named: Named<'_> = serde_json::from_str(item.get()).ok()?;
+            let id = named.id.filter(|_| named.kind.as_deref() == Some("item_reference"))?;
+            let start = item.get().as_ptr() as usize - body.as_ptr() as usize;
+            Some(Edit { range: start..start + item.get().len(), with: find(&id)?.to_vec() })
+        })
+        .collect();
+    (!edits.is_empty()).then(|| splice(body, &mut edits))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +147,21 @@ mod tests {
             continued(&next, &earlier).expect("a request"),
             r#"{"input":[{"role":"user","content":"hi \"you\""},{"type":"message"} , {"type":"function_call"},{"type":"function_call_output"}],"store":true}"#
         );
+    }
+
+    #[test]
+    fn a_reference_becomes_its_item_where_it_is_known() {
+        let kept = br#"{"type":"message","id":"msg_1","content":"a, b"},{"id":"fc_1"},{"type":"x"}"#;
+        assert_eq!(item_ids(kept), ["msg_1", "fc_1"]);
+        let body = Bytes::from_static(
+            br#"{"input":[{"role":"user","id":"msg_1"},{"type":"item_reference","id":"msg_1"}, {"id":"fc_2","type":"item_reference"}]}"#,
+        );
+        assert_eq!(
+            with_items(&body, |id| item(kept, id)).expect("a request"),
+            r#"{"input":[{"role":"user","id":"msg_1"},{"type":"message","id":"msg_1","content":"a, b"}, {"id":"fc_2","type":"item_reference"}]}"#
+        );
+        assert_eq!(with_items(&body, |_| None), None);
+        assert_eq!(with_items(&Bytes::from_static(br#"{"input":"\"item_reference\""}"#), |id| item(kept, id)), None);
     }
 
     #[test]

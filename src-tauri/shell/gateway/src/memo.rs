@@ -1,7 +1,7 @@
 //! What of an answer is kept for the conversation's next turn, because the next request may not carry it.
 //!
-//! Two things get lost between turns. A Responses client may name the answer it continues instead of sending everything
-//! again; where the provider does not store answers, this does (gateway specification, 2.6, rule 9). And clients of one
+//! Two things get lost between turns. A Responses client may name the answer it continues, or its items one by one,
+//! instead of sending everything again; where the provider does not store answers, this does (gateway specification, 2.6, rule 9). And clients of one
 //! dialect drop what belongs to another: the proof on a Gemini tool call, the reasoning that some Chat hosts want back
 //! (2.7, rules 4 and 5). Both are kept in memory, bounded in number, bytes and time; what is gone is answered as if it had
 //! never been here, and clients then send the whole conversation.
@@ -23,6 +23,8 @@ use crate::ingress::ClientRequest;
 const ANSWERS: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
 /// Bytes of all of them together, counted as if none shared a piece with another.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Items of these answers that can be named by their id.
+const ITEMS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
 const ANSWERS_LIVE: Millis = Millis::hours(24);
 /// Tool calls whose proof or reasoning is remembered.
 const CALLS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
@@ -35,6 +37,8 @@ const REASONING: usize = 256 * 1024;
 pub(crate) struct Memo {
     answers: LruCache<String, Conversation>,
     answer_bytes: usize,
+    /// By the id of an item, that of its answer.
+    items: LruCache<String, String>,
     calls: LruCache<String, Call>,
 }
 
@@ -59,7 +63,12 @@ struct Call {
 
 impl Default for Memo {
     fn default() -> Self {
-        Memo { answers: LruCache::new(ANSWERS), answer_bytes: 0, calls: LruCache::new(CALLS) }
+        Memo {
+            answers: LruCache::new(ANSWERS),
+            answer_bytes: 0,
+            items: LruCache::new(ITEMS),
+            calls: LruCache::new(CALLS),
+        }
     }
 }
 
@@ -71,10 +80,19 @@ impl Memo {
         is_theirs.then(|| kept.pieces.clone())
     }
 
+    /// An item of an answer.
+    pub(crate) fn item(&mut self, id: &str, key: Option<&str>, now: Timestamp) -> Option<Bytes> {
+        let answer = self.items.get(id)?.clone();
+        continuation::item(self.conversation(&answer, key, now)?.last()?, id)
+    }
+
     fn keep_answer(&mut self, id: String, key: Option<String>, pieces: Vec<Bytes>, now: Timestamp) {
         let bytes = pieces.iter().map(Bytes::len).sum();
         if bytes > ANSWER_BYTES {
             return;
+        }
+        for item in pieces.last().map(|output| continuation::item_ids(output)).unwrap_or_default() {
+            self.items.put(item, id.clone());
         }
         let replaced = self.answers.push(id, Conversation { key, pieces, bytes, at: now });
         self.answer_bytes += bytes;
@@ -193,6 +211,17 @@ mod tests {
         assert!(memo.conversation("resp_1", None, NOW).is_none());
         assert!(memo.conversation("resp_1", Some("k2"), NOW).is_none());
         assert!(memo.conversation("resp_1", Some("k1"), NOW + Millis::hours(24)).is_none());
+    }
+
+    #[test]
+    fn an_item_is_found_as_long_as_its_answer_is_kept() {
+        let mut memo = Memo::default();
+        let pieces = vec![Bytes::from_static(br#"{"id":"q"}"#), Bytes::from_static(br#"{"id":"msg_1"},{"id":"fc_1"}"#)];
+        memo.keep_answer("resp_1".to_owned(), Some("k1".to_owned()), pieces, NOW);
+        assert_eq!(memo.item("fc_1", Some("k1"), NOW).as_deref(), Some(&br#"{"id":"fc_1"}"#[..]));
+        assert_eq!(memo.item("q", Some("k1"), NOW), None);
+        assert_eq!(memo.item("fc_1", Some("k2"), NOW), None);
+        assert_eq!(memo.item("fc_1", Some("k1"), NOW + Millis::hours(24)), None);
     }
 
     #[test]

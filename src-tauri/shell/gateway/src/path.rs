@@ -84,6 +84,7 @@ fn agent_route(method: &Method, beta: bool, segments: &[String], normalised: &No
         ["messages", "count_tokens"] => post(method, Operation::CountTokens),
         ["models"] => readable(method, Route::Models { beta, id: None }),
         ["models", ..] => model_route(method, beta, &segments[1..].join("/")),
+        _ if beta => bare_model_route(method, &segments.join("/")),
         _ => Route::Unknown,
     }
 }
@@ -100,6 +101,14 @@ fn model_route(method: &Method, beta: bool, rest: &str) -> Route {
         return Route::Agent { operation, model: Some(model.to_owned()) };
     }
     readable(method, Route::Models { beta, id: Some(rest) })
+}
+
+/// `{m}:action`: some clients leave `models/` out where the model's name holds a slash.
+fn bare_model_route(method: &Method, rest: &str) -> Route {
+    match model_route(method, true, rest) {
+        route @ (Route::Agent { .. } | Route::MethodNotAllowed { allow: "POST" }) => route,
+        _ => Route::Unknown,
+    }
 }
 
 fn gemini_operation(action: &str) -> Option<Operation> {
@@ -207,6 +216,7 @@ mod tests {
                 "/v1beta/models/openrouter/google/Gemini-X:generateContent",
                 agent(GenerateContent, Some("openrouter/google/Gemini-X")),
             ),
+            ("/v1beta/openrouter/google/m:generateContent", agent(GenerateContent, Some("openrouter/google/m"))),
             ("/v1beta/models/work%2Fa%20b:generateContent", agent(GenerateContent, Some("work/a b"))),
             ("/v1beta/models/llama3:8b:generateContent", agent(GenerateContent, Some("llama3:8b"))),
         ] {
@@ -228,6 +238,8 @@ mod tests {
             ("/API/providers", Route::Management("/API/providers".to_owned())),
             ("/v1", Route::Unknown),
             ("/v1/nothing", Route::Unknown),
+            ("/v1beta/nothing", Route::Unknown),
+            ("/v1beta/nothing:else", Route::Unknown),
             ("/anything", Route::Unknown),
         ] {
             assert_eq!(routed(Method::GET, path), expected, "{path}");

@@ -71,13 +71,17 @@ pub(crate) fn translate(
     Ok(Translated { body: written.body.into(), warnings, ids: written.ids, meant })
 }
 
-/// The whole of a conversation that the request continues by the id of an answer that is kept here. What another store
-/// keeps is left to it: the id then stays in the request.
+/// The request with what it names by id alone: the conversation before an answer that is kept here, items of such answers.
+/// What another store keeps is left to it: the id then stays in the request.
 fn continued(gateway: &Gateway, request: &ClientRequest) -> Option<Bytes> {
-    let id = continuation::previous(&request.body)?;
     let key = request.key.as_ref().map(|key| key.id.to_string());
-    let earlier = gateway.memo().lock().conversation(&id, key.as_deref(), gateway.now())?;
-    continuation::continued(&request.body, &earlier)
+    let (key, now) = (key.as_deref(), gateway.now());
+    let longer = continuation::previous(&request.body).and_then(|id| {
+        let earlier = gateway.memo().lock().conversation(&id, key, now)?;
+        continuation::continued(&request.body, &earlier)
+    });
+    let body = longer.as_ref().unwrap_or(&request.body);
+    continuation::with_items(body, |id| gateway.memo().lock().item(id, key, now)).or(longer)
 }
 
 /// `glance` is of `original`: where the body is another one by now, it is looked at anew.

@@ -4,7 +4,7 @@
 //! can be checked at the far end of a real SDK.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use domain::Dialect;
 use serde_json::{Map, Value, json};
 
@@ -93,9 +93,9 @@ fn names(tools: &Value, name: impl Fn(&Value) -> &str) -> Vec<String> {
     entries(tools).iter().map(|tool| name(tool).to_owned()).collect()
 }
 
-/// `image/png 68 bytes` of base64 data, or what stands in its place.
+/// `image/png 68 bytes` of base64 data in either alphabet, or what stands in its place.
 fn data(mime: &str, base64: &str) -> String {
-    match STANDARD.decode(base64) {
+    match STANDARD.decode(base64).or_else(|_| URL_SAFE.decode(base64)) {
         Ok(bytes) => format!("{mime} {} bytes", bytes.len()),
         Err(_) => format!("{mime} that is not base64"),
     }
@@ -327,7 +327,10 @@ fn gemini_part(part: &Value) -> String {
         let response = &response["response"];
         return match response.get("error") {
             Some(error) => result(&text(error), true),
-            None => result(&text(response.get("output").or_else(|| response.get("result")).unwrap_or(response)), false),
+            None => result(
+                &text(["output", "result", "content"].iter().find_map(|name| response.get(*name)).unwrap_or(response)),
+                false,
+            ),
         };
     }
     let said = word(part, "text");

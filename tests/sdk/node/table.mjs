@@ -1,0 +1,124 @@
+// Every Node client over upstreams of every dialect: the cases of `cases.json`.
+//
+// Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of.
+// Names of clients, upstreams or cases on the command line run only those.
+
+import { isDeepStrictEqual } from "node:util";
+import { clients as aiClients } from "./client_ai.mjs";
+import { messages } from "./client_anthropic.mjs";
+import { gemini } from "./client_genai.mjs";
+import { chat, responses } from "./client_openai.mjs";
+import { book, newReply } from "./turns.mjs";
+
+const clients = [chat, responses, messages, gemini, ...aiClients];
+/** What a model's name begins with. Gemini 3 is the stricter kind of Gemini. */
+const upstreams = {
+  chat: "up-chat/",
+  responses: "up-responses/",
+  messages: "anthropic/",
+  gemini: "gemini/gemini-3-",
+};
+const verbose = process.argv.includes("-v");
+const wanted = process.argv.slice(2).filter((word) => word !== "-v");
+
+for (const client of clients) {
+  for (const upstream of Object.keys(upstreams)) {
+    for (const [one, mode] of casesOf(client)) {
+      const label = mode === "whole" ? one.name : `${one.name} streamed`;
+      if (!wanted.every((word) => [client.name, upstream, one.name].includes(word))) continue;
+      const started = performance.now();
+      const why = await run(client, upstream, one, mode === "stream");
+      const took = Math.round(performance.now() - started);
+      console.log([client.name, label, upstream, took, why ? `FAIL ${oneLine(why)}` : "PASS"].join("\t"));
+      if (why) process.exitCode = 1;
+    }
+  }
+}
+
+function casesOf(client) {
+  const own = book.cases.filter((one) => !one.only || one.only.includes(client.name));
+  return own.flatMap((one) => (one.modes ?? ["whole", "stream"]).map((mode) => [one, mode]));
+}
+
+/** Why the case failed. */
+async function run(client, upstream, one, stream) {
+  const turns = [];
+  for (const [index, step] of one.steps.entries()) {
+    const where = one.steps.length > 1 ? `step ${index + 1}: ` : "";
+    const expected = outcome(client, upstream, step);
+    turns.push(nextTurn(step, turns));
+    const prefix = step.account === "refused" ? `refused-${upstream}/` : upstreams[upstream];
+    const model = prefix + step.model.replace("{upstream}", upstream);
+    const heard = newReply();
+    const why = await attempt(client, { model, turns, options: one.ask ?? {}, stream }, expected, heard);
+    if (why) return where + why;
+    turns.push(heard);
+  }
+  return null;
+}
+
+/** What is expected here: the step, with the members that differ for this client or upstream. */
+function outcome(client, upstream, step) {
+  const includes = (names, ...own) => names === undefined || own.some((name) => [names].flat().includes(name));
+  const fits = (entry) => includes(entry.client, client.name, client.dialect) && includes(entry.upstream, upstream);
+  return { ...step, ...(step.otherwise ?? []).find(fits) };
+}
+
+function nextTurn(step, turns) {
+  if (step.say) {
+    return { said: step.say === true ? book.question : step.say, image: step.image, document: step.document };
+  }
+  return { results: step.results ?? [step.failure], calls: turns.at(-1).calls, failed: step.failure !== undefined };
+}
+
+async function attempt(client, asked, expected, heard) {
+  try {
+    await client.ask(asked, heard);
+  } catch (error) {
+    if (verbose) console.error(error);
+    if (expected.breaks) {
+      return heard.text.startsWith(expected.breaks) ? null : `broke with ${error} after "${heard.text}"`;
+    }
+    const { kind, status, message, word } = client.problem(error);
+    if (!expected.error) return `${kind} ${status}: ${message}`;
+    return differs(client, expected.error, { kind, status, message, word });
+  }
+  if (expected.error || expected.breaks) return `no exception, but "${heard.text}"`;
+  return compare(expected, heard);
+}
+
+function differs(client, expected, { kind, status, message, word }) {
+  const words = book.errors[expected.status];
+  const families = { openai: words.openai, anthropic: words.anthropic, genai: "ApiError" };
+  const wantedKind = families[client.family] ?? "AI_APICallError";
+  const wantedWord = words[client.dialect] ?? words.type;
+  if (kind !== wantedKind || status !== expected.status || word !== wantedWord) {
+    return `${kind} ${status} ${word}: ${message}, expected ${wantedKind} ${expected.status} ${wantedWord}`;
+  }
+  return message.includes(expected.says) ? null : `the error says "${message}", expected "${expected.says}"`;
+}
+
+function compare(expected, heard) {
+  const calls = heard.calls.map((call) => [call.name, call.arguments]);
+  for (const [name, value] of Object.entries({ ...heard, calls })) {
+    const comparable = ["text", "reasoning", "calls", "finish"].includes(name) && name in expected;
+    if (comparable && !isDeepStrictEqual(value, expected[name])) {
+      return `${name} is ${JSON.stringify(value)}, expected ${JSON.stringify(expected[name])}`;
+    }
+  }
+  for (const [name, count] of Object.entries(expected.usage ?? {})) {
+    if (heard.usage[name] !== count) return `usage is ${JSON.stringify(heard.usage)}, expected ${name} ${count}`;
+  }
+  if (expected.json && !isDeepStrictEqual(JSON.parse(heard.text), expected.json)) return `the text is "${heard.text}"`;
+  for (const [name, value] of Object.entries(expected.seen ?? {})) {
+    const seen = JSON.parse(heard.text)[name] ?? null;
+    if (!isDeepStrictEqual(seen, value)) {
+      return `the upstream saw ${name} ${JSON.stringify(seen)}, expected ${JSON.stringify(value)}`;
+    }
+  }
+  return null;
+}
+
+function oneLine(text) {
+  return String(text).replaceAll(/\s+/g, " ");
+}

@@ -1,0 +1,31 @@
+// A conversation in words of no dialect: what a case asks, what an SDK heard. The clients translate both ways.
+//
+// A turn is `{ said, image, document }`, `{ results, calls, failed }` or a reply. A reply has `text`, `reasoning`, `calls`
+// of `{ id, name, arguments }`, `finish`, `usage`, and in `native` what the SDK wants back as the assistant's turn.
+
+import { readFileSync } from "node:fs";
+
+export const book = JSON.parse(readFileSync(new URL("../cases.json", import.meta.url), "utf8"));
+export const { png, pdf, schema } = book;
+
+export const url = required("OMNIROUTE_URL").replace(/\/+$/, "");
+export const key = required("OMNIROUTE_KEY");
+/** The longest that an SDK waits for anything, in milliseconds. */
+export const timeout = 30_000;
+
+/** The tools of a case as `[name, { description, parameters }]`. */
+export const tools = (options) => (options.tools ?? []).map((name) => [name, book.tools[name]]);
+
+export const newReply = () => ({ text: "", reasoning: "", calls: [], finish: null, usage: {}, native: null });
+
+/** Without members that say nothing. */
+export const filled = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+
+/** A typed exception: its class, the status, and the words for it in the error's body. */
+export const problem = (kind, status, message, word) => ({ kind, status, message, word });
+
+function required(name) {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set`);
+  return value;
+}
