@@ -15,6 +15,7 @@ mod gemini;
 mod json;
 mod lenient;
 mod messages;
+mod output_limit;
 mod parts;
 mod responses;
 
@@ -40,4 +41,5 @@ pub use headers::list_shape;
 pub use keep_alive::keep_alive;
 pub use models::{ListShape, ListedModel, ModelEntry, Page};
 pub use response::{Inspection, inspect};
+pub use output_limit::limited_output;
 pub use splice::{Edit, ensure_include_usage, ensure_model, model_edit, pieces, remove_member, remove_members, splice};

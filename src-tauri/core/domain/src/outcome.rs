@@ -62,6 +62,16 @@ impl Failure {
     }
 }
 
+impl Outcome {
+    /// The same without a charge to the provider's breaker: whoever is asked next speaks for it.
+    pub fn sparing_provider(mut self) -> Outcome {
+        if let Outcome::Failure(failure) = &mut self {
+            failure.breaker = BreakerCharge::None;
+        }
+        self
+    }
+}
+
 /// What a failure concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

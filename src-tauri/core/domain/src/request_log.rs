@@ -49,6 +49,11 @@ pub struct RequestRecord {
     /// One line, redacted.
     pub error_summary: Option<String>,
     pub session_tag: Option<String>,
+    /// The combo that was asked, and how it chose.
+    #[serde(default)]
+    pub combo_name: Option<String>,
+    #[serde(default)]
+    pub strategy: Option<String>,
     pub trace: Trace,
 }
 

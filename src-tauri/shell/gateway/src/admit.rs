@@ -1,18 +1,71 @@
 //! Stage 5: takes what an attempt needs before anything is translated or sent.
 
-use domain::{Candidate, Exclusion};
-use resilience::{Admission, Admitted, Caller};
+use domain::{Exclusion, Limits, Millis};
+use resilience::{Admission, Admitted, Caller, ComboGate, Patience, Refusal};
 
-use crate::address_book::Entry;
 use crate::attempt::Attempt;
+use crate::engine_handle::Entry;
 use crate::gateway::Gateway;
+use crate::plan::Step;
 
-/// The permit for one attempt, in its guard.
-pub(crate) fn admit(gateway: &Gateway, candidate: &Candidate, entry: &Entry) -> Result<Attempt, Exclusion> {
-    let limits = entry.connection.limits();
-    let admission = Admission::new(candidate, &limits, Caller::Direct);
-    match gateway.engine().admit(&admission) {
+/// On what terms an attempt asks to be let in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub(crate) caller: Caller,
+    /// Tools that the request brings.
+    pub(crate) tools: u32,
+    /// An account whose quota runs out is left out.
+    pub(crate) quota_cutoff: bool,
+    /// The gate that only its combo has.
+    pub(crate) combo_gate: Option<ComboGate<'a>>,
+    pub(crate) patience: Patience,
+}
+
+impl Terms<'_> {
+    /// Those of a request that names one model.
+    pub(crate) fn direct(tools: u32) -> Self {
+        let patience = Patience::default();
+        Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, patience }
+    }
+
+    fn admission<'a>(&'a self, gateway: &Gateway, step: &'a Step, limits: &'a Limits) -> Admission<'a> {
+        let own = step.provider.start_timeout;
+        Admission {
+            tools: self.tools,
+            quota_cutoff: self.quota_cutoff,
+            combo_gate: self.combo_gate,
+            patience: self.patience,
+            response_start: own.unwrap_or(gateway.settings().network.response_start_timeout),
+            ..Admission::new(&step.candidate, limits, self.caller)
+        }
+    }
+}
+
+/// The permit for one attempt, in its guard, for who will not wait.
+pub(crate) fn at_once(gateway: &Gateway, step: &Step, terms: &Terms<'_>) -> Result<Attempt, Exclusion> {
+    let limits = step.entry.connection.limits();
+    match gateway.engine().admit(&terms.admission(gateway, step, &limits)) {
         Admitted::Permit(permit) => Ok(Attempt::new(gateway.engine().clone(), permit)),
         Admitted::Refused(exclusion) => Err(exclusion),
     }
+}
+
+/// A permit, and how long it was waited for.
+pub(crate) struct Turned {
+    pub(crate) attempt: Attempt,
+    pub(crate) queued: Millis,
+}
+
+/// The same for who waits for a place. Whoever drops this gives the place up.
+pub(crate) async fn in_turn(gateway: &Gateway, step: &Step, terms: &Terms<'_>) -> Result<Turned, Refusal> {
+    let limits = step.entry.connection.limits();
+    let begun = gateway.now();
+    let entry = gateway.engine().enter(&terms.admission(gateway, step, &limits));
+    let permit = match entry {
+        Entry::Permit(permit) => permit,
+        Entry::Refused(refusal) => return Err(refusal),
+        Entry::Place(place) => place.turn().await?,
+    };
+    let attempt = Attempt::new(gateway.engine().clone(), permit);
+    Ok(Turned { attempt, queued: gateway.now().since(begun) })
 }

@@ -8,12 +8,13 @@ use axum::response::Response;
 use catalog::Provider;
 use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
-use domain::{Dialect, Millis, Neutral, Outcome, Success, Timestamp};
+use domain::{Dialect, Mechanism, Millis, Neutral, Outcome, Success, Timestamp};
 use http::StatusCode;
 use resilience::failure::Next;
+use resilience::{LocalLimit, Refusal as Turnaway};
 use routing::Resolved;
 
-use crate::admit;
+use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
 use crate::error::GatewayError;
 use crate::exhaustion;
@@ -23,7 +24,7 @@ use crate::plan::{Step, excluded_record, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
-use crate::send::{Committed, Refusal, Served, send};
+use crate::send::{Committed, Failed, Refusal, Served, Wish, send};
 
 /// The most upstream calls for one request, whatever the plan holds (resilience specification, 1.2).
 const MOST_ATTEMPTS: usize = 30;
@@ -42,7 +43,7 @@ pub(crate) async fn run(
     let Some(provider) = catalog.get(&resolved.provider) else {
         return conclude(gateway, request, resolved, None, recorder);
     };
-    let mut round = Round { recorder, last: None, goes_on: true };
+    let mut round = Round { recorder, last: None, goes_on: true, refusal: None };
     let mut waited = Waited::default();
     loop {
         let (steps, exclusions) = plan(gateway, request, resolved, provider);
@@ -52,6 +53,9 @@ pub(crate) async fn run(
             Walked::Nobody(round) => *round,
         };
         let Some(until) = wait(gateway, request, resolved, provider, &round, &mut waited) else {
+            if let Some(Turnaway::Local(limit)) = round.refusal {
+                return turned_away(request, &limit, round.recorder);
+            }
             return conclude(gateway, request, resolved, round.last, round.recorder);
         };
         gateway.clock().sleep_until(until).await;
@@ -64,6 +68,8 @@ struct Round {
     last: Option<Last>,
     /// Nothing so far spoke against trying elsewhere.
     goes_on: bool,
+    /// Waiting for a place was in vain.
+    refusal: Option<Turnaway>,
 }
 
 enum Walked {
@@ -75,17 +81,42 @@ enum Walked {
 async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut round: Round) -> Walked {
     let mut steps = VecDeque::from(steps);
     let mut without = None;
+    let terms = Terms::direct(request.glance.tool_count);
+    let (mut full, mut waits_for): (Vec<Step>, Option<Attempt>) = (Vec::new(), None);
     while let Some(step) = steps.pop_front() {
-        let attempt = match admit::admit(gateway, &step.candidate, &step.entry) {
-            Ok(attempt) => attempt,
-            Err(exclusion) => {
-                let name = step.entry.connection.name.clone();
-                round.recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
-                continue;
-            }
+        let attempt = match waits_for.take() {
+            Some(attempt) => attempt,
+            None => match admit::at_once(gateway, &step, &terms) {
+                Ok(attempt) => attempt,
+                Err(exclusion) => {
+                    let is_full = matches!(exclusion.mechanism, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane);
+                    let name = step.entry.connection.name.clone();
+                    round.recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
+                    full.extend(is_full.then_some(step));
+                    if steps.is_empty() && round.recorder.journey.attempts.is_empty() && !full.is_empty() {
+                        // Everyone is full: waits for the first.
+                        let first = full.swap_remove(0);
+                        match admit::in_turn(gateway, &first, &terms).await {
+                            Ok(Turned { attempt, queued }) => {
+                                round.recorder.waited(queued);
+                                waits_for = Some(attempt);
+                                steps.push_front(first);
+                                full.clear();
+                            }
+                            Err(refusal) => {
+                                round.goes_on = false;
+                                round.refusal = Some(refusal);
+                                break;
+                            }
+                        }
+                    }
+                    continue;
+                }
+            },
         };
         round.recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
-        let failed = match send(gateway, request, &step, without, &mut round.recorder).await {
+        let wish = Wish { without, ..Wish::default() };
+        let failed = match send(gateway, request, &step, &wish, &attempt, &mut round.recorder).await {
             Ok(served) => return Walked::Answered(answer(gateway, request, &step, served, attempt, round.recorder)),
             Err(failed) => failed,
         };
@@ -101,11 +132,10 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
             false => "stop",
         };
         round.recorder.end_attempt(failed.kind, decision, Some(&failed.message));
-        let kept_here = failed.diagnosis.outcome == Outcome::Neutral(Neutral::LocalLimit);
-        if let Outcome::Failure(failure) = failed.diagnosis.outcome {
-            round.recorder.journey.failed(step.candidate.connection.clone(), failure);
+        if let Outcome::Failure(failure) = &failed.diagnosis.outcome {
+            round.recorder.journey.failed(step.candidate.connection.clone(), failure.clone());
         }
-        round.last = Some(Last { refusal: failed.refusal, status: failed.status, message: failed.message, kept_here });
+        round.last = Some(Last::of(*failed));
         if thinks_less {
             without = Some(Thoughts::All);
             round.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
@@ -115,6 +145,18 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
         }
     }
     Walked::Nobody(Box::new(round))
+}
+
+/// A limit of our own is the answer.
+pub(crate) fn turned_away(request: &ClientRequest, limit: &LocalLimit, mut recorder: Recorder) -> Response {
+    let error = exhaustion::turned_away(limit);
+    recorder.finish(&End {
+        status: dialects::error::status_for(request.dialect(), error.status.as_u16()),
+        outcome: RequestOutcome::Failure,
+        error_code: Some(error.code),
+        error_summary: Some(&error.message),
+    });
+    error.render(request.dialect(), &request.id)
 }
 
 /// How long this request has waited for accounts to come back.
@@ -152,7 +194,7 @@ fn wait(
 }
 
 /// Commits to what an attempt brought.
-fn answer(
+pub(crate) fn answer(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,
@@ -201,13 +243,20 @@ fn streamed(
 }
 
 /// What the last attempt said.
-struct Last {
+pub(crate) struct Last {
     /// In the upstream's own bytes, where they can be shown.
-    refusal: Option<Refusal>,
-    status: Option<StatusCode>,
-    message: String,
+    pub(crate) refusal: Option<Refusal>,
+    pub(crate) status: Option<StatusCode>,
+    pub(crate) message: String,
     /// The request never left this computer.
-    kept_here: bool,
+    pub(crate) kept_here: bool,
+}
+
+impl Last {
+    pub(crate) fn of(failed: Failed) -> Last {
+        let kept_here = failed.diagnosis.outcome == Outcome::Neutral(Neutral::LocalLimit);
+        Last { refusal: failed.refusal, status: failed.status, message: failed.message, kept_here }
+    }
 }
 
 fn whole(

@@ -7,6 +7,7 @@ use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{ConnectionId, Dialect, Exclusion, Mechanism, Operation, ProviderId};
+use resilience::Caller;
 use routing::exhaustion::Answer;
 use routing::resolve::NotFound;
 use routing::{Journey, Resolved};
@@ -43,7 +44,7 @@ impl Gateway {
         let Some(provider) = catalog.get(&resolved.provider) else { return Err(NotFound { near: Vec::new() }) };
         let only = provider.model(&resolved.model).and_then(|model| model.dialect);
         let dialect = only.or_else(|| provider.dialects.first().copied()).unwrap_or(Dialect::Chat);
-        let asker = Asker { operation: generation(dialect), stream: false, key };
+        let asker = Asker::anybody(generation(dialect), key, Caller::Direct);
         let (mut steps, mut exclusions) = plan::rank(self, &asker, &resolved, provider);
         if is_barred(key, model, &resolved) {
             exclusions.extend(steps.drain(..).map(left_out));

@@ -8,15 +8,16 @@ use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{Availability, Candidate, Exclusion, Mechanism, Nature, Operation};
 use resilience::{Admission, Caller};
-use routing::Resolved;
+use routing::{Resolved, Target};
 use routing::account::{self, Accounts};
 
-use crate::address_book::Entry;
+use crate::address_book::{Connections, Entry};
 use crate::exchange::upstream_operation;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 
 /// One account to try, in order.
+#[derive(Clone)]
 pub(crate) struct Step {
     pub(crate) candidate: Candidate,
     pub(crate) entry: Arc<Entry>,
@@ -30,6 +31,29 @@ pub(crate) struct Asker<'a> {
     pub(crate) operation: Operation,
     pub(crate) stream: bool,
     pub(crate) key: Option<&'a ClientKey>,
+    pub(crate) caller: Caller,
+    /// Tools that the request brings.
+    pub(crate) tools: u32,
+    /// An account whose quota runs out is left out.
+    pub(crate) quota_cutoff: bool,
+}
+
+impl<'a> Asker<'a> {
+    pub(crate) fn of(request: &'a ClientRequest, caller: Caller) -> Self {
+        Asker {
+            operation: request.operation,
+            stream: request.stream,
+            key: request.key.as_deref(),
+            caller,
+            tools: request.glance.tool_count,
+            quota_cutoff: true,
+        }
+    }
+
+    /// Nobody in particular, who asks a provider for text.
+    pub(crate) fn anybody(operation: Operation, key: Option<&'a ClientKey>, caller: Caller) -> Self {
+        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true }
+    }
 }
 
 /// Ranks the provider's accounts for this request.
@@ -39,8 +63,7 @@ pub(crate) fn plan(
     resolved: &Resolved,
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
-    let asker = Asker { operation: request.operation, stream: request.stream, key: request.key.as_deref() };
-    rank(gateway, &asker, resolved, provider)
+    rank(gateway, &Asker::of(request, Caller::Direct), resolved, provider)
 }
 
 /// The same for whoever asks, also when no request is at hand ([`crate::explain`]).
@@ -51,8 +74,35 @@ pub(crate) fn rank(
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let connections = gateway.connections();
-    let entries: Vec<Arc<Entry>> = connections.of_provider(&resolved.provider).cloned().collect();
-    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate(entry, resolved, provider)).collect();
+    rank_among(gateway, asker, &resolved.model, provider, connections.of_provider(&resolved.provider).cloned().collect())
+}
+
+/// The accounts that may serve a target of a combo, ranked; and who was left out.
+pub(crate) fn steps_of(gateway: &Gateway, asker: &Asker<'_>, target: &Target) -> (Vec<Step>, Vec<ExclusionRecord>) {
+    let catalog = gateway.catalog();
+    let Some(provider) = catalog.get(&target.provider) else { return (Vec::new(), Vec::new()) };
+    let connections = gateway.connections();
+    let entries = accounts_of(&connections, target).cloned().collect();
+    rank_among(gateway, asker, &target.model, provider, entries)
+}
+
+/// The accounts that a target of a combo is limited to.
+pub(crate) fn accounts_of<'c>(connections: &'c Connections, target: &'c Target) -> impl Iterator<Item = &'c Arc<Entry>> {
+    connections.of_provider(&target.provider).filter(|entry| {
+        let id = &entry.connection.id;
+        let pinned = target.connection.as_ref().is_none_or(|pin| pin == id);
+        pinned && (target.allowed_connections.is_empty() || target.allowed_connections.contains(id))
+    })
+}
+
+fn rank_among(
+    gateway: &Gateway,
+    asker: &Asker<'_>,
+    model: &str,
+    provider: &Arc<Provider>,
+    entries: Vec<Arc<Entry>>,
+) -> (Vec<Step>, Vec<ExclusionRecord>) {
+    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate_for(entry, model, provider)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
 
     let Accounts { attempts, excluded } = account::by_priority(&candidates, |candidate| match entry_of(candidate) {
@@ -87,14 +137,14 @@ pub(crate) fn excluded_record(candidate: &Candidate, name: Option<String>, exclu
     }
 }
 
-fn candidate(entry: &Entry, resolved: &Resolved, provider: &Provider) -> Candidate {
+pub(crate) fn candidate_for(entry: &Entry, model: &str, provider: &Provider) -> Candidate {
     Candidate {
-        provider: resolved.provider.clone(),
+        provider: provider.id.clone(),
         connection: entry.connection.id.clone(),
-        model: resolved.model.clone(),
+        model: model.to_owned(),
         priority: entry.connection.priority,
         enabled: entry.connection.is_active,
-        nature: nature(entry, provider, &resolved.model),
+        nature: nature(entry, provider, model),
     }
 }
 
@@ -105,7 +155,7 @@ fn nature(entry: &Entry, provider: &Provider, model: &str) -> Nature {
 }
 
 /// What the request itself rules out, then what the Engine says.
-fn availability(
+pub(crate) fn availability(
     gateway: &Gateway,
     asker: &Asker<'_>,
     provider: &Provider,
@@ -126,7 +176,11 @@ fn availability(
         return Availability::Excluded(exclusion(Mechanism::CredentialGate, reason::CREDENTIAL_GATE));
     }
     let limits = connection.limits();
-    let ask = Admission::new(candidate, &limits, Caller::Direct);
+    let ask = Admission {
+        tools: asker.tools,
+        quota_cutoff: asker.quota_cutoff,
+        ..Admission::new(candidate, &limits, asker.caller)
+    };
     gateway.engine().availability(&ask)
 }
 

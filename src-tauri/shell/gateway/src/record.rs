@@ -9,6 +9,7 @@ use routing::Journey;
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::telemetry::Sample;
 use crate::usage_estimate;
 
 /// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
@@ -18,6 +19,8 @@ pub(crate) struct Recorder {
     record: Box<RequestRecord>,
     pub(crate) journey: Journey,
     open: Option<AttemptRecord>,
+    /// How long the next attempt waited for its turn.
+    queued: Millis,
     estimated_input: u64,
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
@@ -59,6 +62,8 @@ impl Recorder {
             error_code: None,
             error_summary: None,
             session_tag: request.session_tag(),
+            combo_name: None,
+            strategy: None,
             trace: Trace::default(),
         });
         let glance = &request.glance;
@@ -67,9 +72,58 @@ impl Recorder {
             record,
             journey: Journey::default(),
             open: None,
+            queued: Millis::ZERO,
             estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
             output_bytes: 0,
             finished: false,
+        }
+    }
+
+    /// Stands in where the story was handed on: it tells nothing.
+    pub(crate) fn spent(&self) -> Self {
+        Recorder {
+            gateway: self.gateway.clone(),
+            record: self.record.clone(),
+            journey: Journey::default(),
+            open: None,
+            queued: Millis::ZERO,
+            estimated_input: self.estimated_input,
+            output_bytes: 0,
+            finished: true,
+        }
+    }
+
+    /// The request asks a combo.
+    pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
+        self.record.combo_name = Some(name.to_owned());
+        self.record.strategy = Some(strategy.to_owned());
+    }
+
+    /// How the account was chosen, in one word.
+    pub(crate) fn strategy(&self) -> &str {
+        self.record.strategy.as_deref().unwrap_or("single")
+    }
+
+    pub(crate) fn combo(&self) -> Option<&str> {
+        self.record.combo_name.as_deref()
+    }
+
+    /// The step of its combo that the open attempt asks.
+    pub(crate) fn at_step(&mut self, execution_key: &str) {
+        if let Some(open) = &mut self.open {
+            open.execution_key = Some(execution_key.to_owned());
+        }
+    }
+
+    /// The next attempt waited so long for its turn.
+    pub(crate) fn waited(&mut self, length: Millis) {
+        self.queued = length;
+    }
+
+    /// What came of the attempt that ended last.
+    pub(crate) fn decided(&mut self, decision: &str) {
+        if let Some(last) = self.journey.attempts.last_mut() {
+            last.decision = decision.to_owned();
         }
     }
 
@@ -88,7 +142,8 @@ impl Recorder {
             connection: candidate.connection.clone(),
             connection_name: connection_name.to_owned(),
             started_at: self.gateway.now(),
-            queued: Millis::ZERO,
+            queued: std::mem::take(&mut self.queued),
+            execution_key: None,
             connect: None,
             first_token: None,
             duration: Millis::ZERO,
@@ -143,6 +198,17 @@ impl Recorder {
             kind = %open.kind,
             ms = open.duration.as_millis(),
             "attempt"
+        );
+        self.gateway.telemetry().lock().record(
+            &open.provider,
+            &open.model,
+            &open.connection,
+            Sample {
+                at: self.gateway.now(),
+                latency: open.duration,
+                first_token: open.first_token,
+                succeeded: kind == "success",
+            },
         );
         self.journey.attempts.push(open);
     }

@@ -8,13 +8,14 @@ use dialects::error::ErrorBody;
 use dialects::thoughts::{Thoughts, is_refusal_of_thoughts};
 use dialects::translate::Refusal as Refused;
 use dialects::{FinishReason, Framing, UpstreamError};
-use domain::{Operation, Outcome, ProviderClass, Reason};
+use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::failure::Diagnosis;
 use resilience::stream_watchdog::{self, Budgets};
 use upstream::{BuildError, Call, Payload, Target};
 
+use crate::attempt::Attempt;
 use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
@@ -80,18 +81,30 @@ pub(crate) struct Refusal {
     pub(crate) body: Bytes,
 }
 
-/// Makes one attempt; `without`: what of earlier thinking is kept from the upstream.
+/// How one attempt differs from what the client asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wish {
+    /// What of earlier thinking is kept from the upstream.
+    pub(crate) without: Option<Thoughts>,
+    /// The most tokens of output, where the upstream named a limit.
+    pub(crate) max_output: Option<u64>,
+    /// How long the response may take to begin, where that is shorter than usual.
+    pub(crate) start_limit: Option<Millis>,
+}
+
+/// Makes one attempt.
 pub(crate) async fn send(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,
-    without: Option<Thoughts>,
+    wish: &Wish,
+    attempt: &Attempt,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let target = gateway.target_at(&step.entry, &step.provider);
     let judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated =
-        translate(gateway, request, step, without).map_err(|refusal| not_translated(request, &judge, &refusal))?;
+        translate(gateway, request, step, wish).map_err(|refusal| not_translated(request, &judge, &refusal))?;
     recorder.warn(translated.warnings);
     let is_native = step.operation.dialect() == request.dialect();
     let call = Call {
@@ -105,7 +118,8 @@ pub(crate) async fn send(
         request_id: request.id.as_str(),
     };
     let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
-    let response = respond(gateway, outgoing, &target, &judge).await?;
+    let response = respond(gateway, outgoing, &target, wish.start_limit, &judge).await?;
+    attempt.observe(response.headers());
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
         let failed = refused(gateway, request, step, &target, &judge, response).await;
@@ -161,9 +175,11 @@ async fn respond(
     gateway: &Gateway,
     outgoing: http::Request<Payload>,
     target: &Target,
+    start_limit: Option<Millis>,
     judge: &Judge,
 ) -> Result<http::Response<upstream::Body>, Box<Failed>> {
-    let limit = target.provider.start_timeout.unwrap_or(gateway.settings().network.response_start_timeout);
+    let usual = target.provider.start_timeout.unwrap_or(gateway.settings().network.response_start_timeout);
+    let limit = start_limit.map_or(usual, |limit| limit.min(usual));
     let deadline = gateway.now() + limit;
     tokio::select! {
         biased;

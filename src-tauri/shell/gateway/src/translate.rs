@@ -9,7 +9,7 @@ use dialects::canonical::IdMap;
 use dialects::canonical::{Part, ReasoningMode};
 use dialects::thoughts::{Thoughts, has_foreign_thoughts, without_thoughts};
 use dialects::translate::{Refusal, read_request, write_request};
-use dialects::{Glance, continuation, ensure_model, model_edit, pieces, remove_member, splice};
+use dialects::{Glance, continuation, ensure_model, limited_output, model_edit, pieces, remove_member, splice};
 use domain::{Dialect, Operation};
 use upstream::Payload;
 
@@ -17,6 +17,7 @@ use crate::exchange;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::Step;
+use crate::send::Wish;
 
 /// Code of the warning that `background: true` was taken out (gateway specification, 2.8).
 const BACKGROUND_DEGRADE: &str = "BACKGROUND_DEGRADE";
@@ -31,7 +32,7 @@ pub(crate) struct Translated {
     pub(crate) meant: Bytes,
 }
 
-/// The body for this step; `without`: what of earlier thinking must not be in it.
+/// The body for this step.
 ///
 /// # Errors
 /// What the request says that the upstream's dialect has no words for.
@@ -39,7 +40,7 @@ pub(crate) fn translate(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,
-    without: Option<Thoughts>,
+    wish: &Wish,
 ) -> Result<Translated, Refusal> {
     let model = &step.candidate.model;
     let (source, target) = (request.dialect(), step.operation.dialect());
@@ -47,8 +48,11 @@ pub(crate) fn translate(
     if source == target {
         let mut body = continued.as_ref().unwrap_or(&request.body).clone();
         let foreign = has_foreign_thoughts(&body).then_some(Thoughts::Foreign);
-        if let Some(thoughts) = without.or(foreign) {
+        if let Some(thoughts) = wish.without.or(foreign) {
             body = without_thoughts(source, &body, thoughts);
+        }
+        if let Some(limit) = wish.max_output {
+            body = limited_output(source, &body, limit);
         }
         return Ok(rewrite(request.operation, &body, &request.body, &request.glance, model));
     }
@@ -61,7 +65,8 @@ pub(crate) fn translate(
     };
     asked.model.clone_from(model);
     gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());
-    if without == Some(Thoughts::All) {
+    asked.max_output = wish.max_output.or(asked.max_output);
+    if wish.without == Some(Thoughts::All) {
         asked.turns.iter_mut().for_each(|turn| turn.parts.retain(|part| !matches!(part, Part::Reasoning { .. })));
         asked.reasoning.mode = ReasoningMode::Off;
     }

@@ -1,0 +1,188 @@
+//! What a combo's steps lead to: the catalogue, the accounts, the Engine's word, the figures of late.
+
+use std::sync::Arc;
+
+use catalog::{Catalog, Provider};
+use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderId, wire::reason};
+use resilience::Caller;
+use routing::combo::{Book, Combo, Config, Strategy};
+use routing::target::{Breaker, Facts, Supports};
+use routing::{NameTable, Target};
+use serde_json::Map;
+
+use crate::address_book::{Connections, Discovered, Entry};
+use crate::combos::Combos;
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::plan::{Asker, accounts_of, availability, candidate_for};
+
+/// One request's view of everything that names lead to.
+pub(super) struct GatewayBook<'a> {
+    gateway: &'a Gateway,
+    asker: Asker<'a>,
+    catalog: Arc<Catalog>,
+    connections: Arc<Connections>,
+    combos: Arc<Combos>,
+    names: Arc<NameTable>,
+    discovered: Arc<Discovered>,
+}
+
+impl<'a> GatewayBook<'a> {
+    pub(super) fn new(gateway: &'a Gateway, request: &'a ClientRequest, strategy: Strategy) -> Self {
+        GatewayBook::of(gateway, asker(request, strategy))
+    }
+
+    /// The same without a request at hand.
+    pub(super) fn of(gateway: &'a Gateway, asker: Asker<'a>) -> Self {
+        GatewayBook {
+            asker,
+            catalog: gateway.catalog(),
+            connections: gateway.connections(),
+            combos: gateway.combos(),
+            names: gateway.names(),
+            discovered: gateway.discovered(),
+            gateway,
+        }
+    }
+
+    /// The Engine's word about the best account; without any, nobody is there.
+    fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Availability {
+        let mut best: Option<Exclusion> = None;
+        for entry in entries {
+            let candidate = candidate_for(entry, &target.model, provider);
+            match availability(self.gateway, &self.asker, provider, &candidate, entry) {
+                Availability::Available => return Availability::Available,
+                Availability::Excluded(exclusion) => {
+                    if best.as_ref().is_none_or(|best| is_sooner(&exclusion, best)) {
+                        best = Some(exclusion);
+                    }
+                }
+            }
+        }
+        let nobody = || Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
+        Availability::Excluded(best.unwrap_or_else(nobody))
+    }
+}
+
+/// Of several reasons the one that passes first speaks for the target.
+fn is_sooner(exclusion: &Exclusion, than: &Exclusion) -> bool {
+    match (exclusion.until, than.until) {
+        (Some(one), Some(other)) => one < other,
+        (Some(_), None) => true,
+        (None, _) => false,
+    }
+}
+
+/// `auto` weighs a quota that runs out; to all others it is a reason to go elsewhere (gateway specification, 3.7).
+pub(super) fn asker(request: &ClientRequest, strategy: Strategy) -> Asker<'_> {
+    Asker { quota_cutoff: strategy != Strategy::Auto, ..Asker::of(request, Caller::Combo) }
+}
+
+impl Book for GatewayBook<'_> {
+    fn combo(&self, name: &str) -> Option<Arc<Combo>> {
+        self.combos.named(name).cloned()
+    }
+
+    fn config(&self, combo: &Combo) -> Arc<Config> {
+        match self.combos.get(&combo.id) {
+            Some(known) => config(self.gateway, known),
+            None => Arc::new(Config::default()),
+        }
+    }
+
+    fn models(&self, provider: &ProviderId) -> Vec<String> {
+        let Some(known) = self.catalog.get(provider) else { return Vec::new() };
+        let mut models: Vec<String> = known.models.iter().map(|model| model.id.clone()).collect();
+        for live in self.discovered.get(provider).into_iter().flatten() {
+            if !models.contains(&live.id) {
+                models.push(live.id.clone());
+            }
+        }
+        models
+    }
+
+    fn resolve(&self, written: &str) -> Option<(ProviderId, String)> {
+        let resolved = routing::resolve(written, &self.names).ok()?;
+        Some((resolved.provider, resolved.model))
+    }
+
+    fn accounts(&self, provider: &ProviderId, model: &str) -> Vec<ConnectionId> {
+        let serves = |entry: &&Arc<Entry>| {
+            entry.connection.is_active && !entry.connection.excluded_models.iter().any(|excluded| excluded == model)
+        };
+        self.connections.of_provider(provider).filter(serves).map(|entry| entry.connection.id.clone()).collect()
+    }
+
+    fn complete(&self, target: &mut Target) {
+        let Some(provider) = self.catalog.get(&target.provider) else {
+            let gone = Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
+            target.availability = Availability::Excluded(gone);
+            return;
+        };
+        let entries: Vec<&Arc<Entry>> = accounts_of(&self.connections, target).collect();
+        target.facts = facts(self.gateway, provider, target, &entries);
+        target.availability = self.best(provider, target, &entries);
+    }
+}
+
+fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
+    let known = provider.model(&target.model);
+    let price = known.and_then(|model| model.price.as_ref());
+    let supports = known.map(|model| &model.supports);
+    let load = gateway.engine().load(&target.provider, entries.iter().map(|entry| &entry.connection.id));
+    Facts {
+        input_price: price.map(|price| price.input),
+        output_price: price.map(|price| price.output),
+        context_window: known.and_then(|model| model.context),
+        max_output: known.and_then(|model| model.max_output),
+        supports: Supports {
+            tools: supports.and_then(|it| it.tools),
+            vision: supports.and_then(|it| it.vision),
+            audio: supports.and_then(|it| it.audio),
+            documents: None,
+            structured_output: supports.and_then(|it| it.structured_output),
+            reasoning: supports.and_then(|it| it.reasoning),
+        },
+        telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
+        in_flight: load.in_flight,
+        max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits().account_cap()).max(),
+        quota: load.quota,
+        breaker: match load.breaker {
+            resilience::circuit_breaker::State::Closed => Breaker::Closed,
+            resilience::circuit_breaker::State::Degraded => Breaker::Degraded,
+            resilience::circuit_breaker::State::HalfOpen => Breaker::HalfOpen,
+            resilience::circuit_breaker::State::Open { .. } => Breaker::Open,
+        },
+        tier: routing::target::Tier::Unknown,
+        pool_size: u32::try_from(entries.iter().filter(|entry| entry.connection.is_active).count()).unwrap_or(u32::MAX),
+        sessions_free: None,
+        quality: None,
+    }
+}
+
+/// The combo's numbers after the cascade; worked out once for each state of combo and settings.
+pub(super) fn config(gateway: &Gateway, combo: &Arc<Combo>) -> Arc<Config> {
+    let settings = gateway.settings();
+    gateway.routing().config(combo, &settings, || {
+        let defaults = match domain::section::Section::tree(&settings.combo_defaults) {
+            serde_json::Value::Object(defaults) => defaults,
+            _ => Map::new(),
+        };
+        let nothing = Map::new();
+        let of_provider = only_provider(combo)
+            .and_then(|provider| settings.provider_overrides.get(provider.as_str()))
+            .unwrap_or(&nothing);
+        Config::cascade(&[&defaults, of_provider, &combo.config]).0
+    })
+}
+
+/// The provider of all the combo's models, where it is one.
+fn only_provider(combo: &Combo) -> Option<&ProviderId> {
+    use routing::combo::StepKind;
+    let mut providers = combo.models.iter().map(|step| match &step.kind {
+        StepKind::Model { provider_id, .. } | StepKind::ProviderWildcard { provider_id, .. } => Some(provider_id),
+        StepKind::ComboRef { .. } => None,
+    });
+    let first = providers.next()??;
+    providers.all(|provider| provider == Some(first)).then_some(first)
+}

@@ -1,0 +1,140 @@
+//! Requests to combos: from the name to an answer (gateway specification, 3).
+//!
+//! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
+//! another, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
+//! finds the words when nobody served.
+
+mod answer;
+mod book;
+mod chain;
+mod panel;
+mod sub_request;
+mod walk;
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use resilience::cooldown_wait::{Decision, Spent};
+use routing::combo::{Combo, Config, Expansion, expand};
+use routing::plan::{LeftOut, Refusal};
+use routing::view::RequestFacts;
+use routing::{Plan, Route, Target, View};
+
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::record::Recorder;
+use crate::request_facts;
+
+use book::GatewayBook;
+use walk::Ended;
+
+/// A combo, as one request asks it.
+pub(crate) struct Asked {
+    pub(crate) combo: Arc<Combo>,
+    pub(crate) config: Arc<Config>,
+}
+
+impl Asked {
+    pub(crate) fn new(gateway: &Gateway, combo: Arc<Combo>) -> Self {
+        let config = book::config(gateway, &combo);
+        Asked { combo, config }
+    }
+
+    fn route(&self) -> Route<'_> {
+        Route::Combo {
+            strategy: self.combo.strategy,
+            tiers: self.combo.composite_tiers.as_ref(),
+            protects_cache: self.combo.context_cache_protection,
+        }
+    }
+}
+
+/// How often the set was tried, and how long the request has waited.
+#[derive(Default)]
+struct Effort {
+    sets: u32,
+    spent: Spent,
+}
+
+/// Plans and asks until somebody answers or waiting no longer helps.
+pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Asked, mut recorder: Recorder) -> Response {
+    recorder.of_combo(&asked.combo.name, asked.combo.strategy.as_str());
+    let facts = request_facts::of(request);
+    let begun = gateway.now();
+    let deadline = begun + asked.config.deadline();
+    let mut effort = Effort::default();
+    loop {
+        let (expansion, pool_size) = expansion(gateway, request, asked);
+        let plan = match plan(gateway, asked, &facts, expansion) {
+            Ok(plan) => plan,
+            Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
+        };
+        let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
+        let ended = match &plan {
+            Plan::Ranked { .. } => walk::walk(gateway, request, asked, &facts, &plan, deadline, recorder).await,
+            Plan::Panel { .. } => panel::ask(gateway, request, asked, &facts, &plan, deadline, recorder).await,
+            Plan::Chain { .. } => chain::ask(gateway, request, asked, &facts, &plan, deadline, recorder).await,
+        };
+        let end = match ended {
+            Ended::Answered(response) => return response,
+            Ended::Nobody(end) => *end,
+        };
+        let Some(pause) = goes_on(gateway, asked, &left_out, &end, &mut effort, deadline) else {
+            return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
+        };
+        gateway.clock().sleep_until(gateway.now() + pause).await;
+        recorder = end.recorder;
+    }
+}
+
+/// What the combo's steps lead to now, and how many targets there are altogether.
+fn expansion(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> (Expansion, usize) {
+    let book = GatewayBook::new(gateway, request, asked.combo.strategy);
+    let asker = routing::combo::Asker { key: request.key.as_deref(), requested: request.requested_model() };
+    let expansion = expand(&asked.combo, &asked.config, &asker, &book);
+    let size = expansion.targets.len();
+    (expansion, size)
+}
+
+fn plan(gateway: &Gateway, asked: &Asked, facts: &RequestFacts, expansion: Expansion) -> Result<Plan, Refusal> {
+    let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: facts };
+    gateway.routing().plan(&asked.route(), expansion, &view)
+}
+
+/// How long to pause before everything is tried once more; none, it is not: the set may be repeated, or a short limit be
+/// waited for (resilience specification, 15.2 and 15.3).
+fn goes_on(
+    gateway: &Gateway,
+    asked: &Asked,
+    left_out: &[(Target, LeftOut)],
+    end: &walk::End,
+    effort: &mut Effort,
+    deadline: domain::Timestamp,
+) -> Option<domain::Millis> {
+    if !end.may_go_on() {
+        return None;
+    }
+    let now = gateway.now();
+    effort.sets += 1;
+    if !end.recorder.journey.attempts.is_empty()
+        && let Some(pause) = routing::decision::repeats_set(effort.sets, &asked.config)
+    {
+        return (now + pause < deadline).then_some(pause);
+    }
+    let kept_away = spared(left_out).chain(end.recorder.journey.exclusions.iter().map(|record| &record.exclusion));
+    let settings = gateway.settings();
+    match settings.resilience.combo_cooldown_wait.decide(kept_away, end.hint(), effort.spent, now) {
+        Decision::Wait { until, length } if until < deadline => {
+            effort.spent.add(length);
+            Some(length)
+        }
+        Decision::Wait { .. } | Decision::TooLong { .. } | Decision::Never => None,
+    }
+}
+
+fn spared(left_out: &[(Target, LeftOut)]) -> impl Iterator<Item = &domain::Exclusion> {
+    left_out.iter().filter_map(|(_, left_out)| match left_out {
+        LeftOut::Spared(exclusion) => Some(exclusion),
+        _ => None,
+    })
+}
