@@ -33,6 +33,7 @@ impl From<store::Error> for ControlError {
                 ControlError::conflict(error.to_string())
             }
             store::Error::OrderIncomplete { .. } => ControlError::invalid("connectionIds", error.to_string()),
+            store::Error::ComboOrderIncomplete => ControlError::invalid("ids", error.to_string()),
             other => ControlError::internal(&other),
         }
     }

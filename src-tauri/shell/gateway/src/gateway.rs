@@ -23,6 +23,7 @@ use upstream::{Proxy, Route, Target, Transport};
 
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
 use crate::auto_disable;
+use crate::combos::Combos;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
@@ -77,6 +78,7 @@ struct Inner {
     connections: ArcSwap<Connections>,
     keys: ArcSwap<Keys>,
     aliases: ArcSwap<Vec<ModelAlias>>,
+    combos: ArcSwap<Combos>,
     discovered: ArcSwap<Discovered>,
     discovered_at: Mutex<BTreeMap<ProviderId, Timestamp>>,
     names: ArcSwap<NameTable>,
@@ -123,6 +125,7 @@ impl Gateway {
             connections: ArcSwap::default(),
             keys: ArcSwap::default(),
             aliases: ArcSwap::default(),
+            combos: ArcSwap::default(),
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
@@ -147,6 +150,7 @@ impl Gateway {
         self.load_connections().await?;
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
+        self.load_combos().await?;
         self.rebuild_names();
         self.engine().restore(self.store().load_resilience().await?);
         Ok(())
@@ -265,6 +269,11 @@ impl Gateway {
         self.0.aliases.load_full()
     }
 
+    /// Combos and mappings as they are now.
+    pub fn combos(&self) -> Arc<Combos> {
+        self.0.combos.load_full()
+    }
+
     pub(crate) fn names(&self) -> Arc<NameTable> {
         self.0.names.load_full()
     }
@@ -323,6 +332,19 @@ impl Gateway {
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
+        Ok(())
+    }
+
+    /// Combos or mappings changed in the store.
+    pub async fn reload_combos(&self) -> Result<(), Error> {
+        self.load_combos().await?;
+        self.announce(&[Topic::Combos]);
+        Ok(())
+    }
+
+    async fn load_combos(&self) -> Result<(), Error> {
+        let combos = Combos::new(self.store().list_combos().await?, self.store().list_mappings().await?);
+        self.0.combos.store(Arc::new(combos));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! `GET /v1/models` in the shape the caller reads (gateway specification, 1.5).
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use axum::body::Body;
@@ -16,7 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::ingress::query_value;
-use crate::path;
+use crate::{listed_combos, path};
 
 /// How old a provider's own list may be before it is asked again.
 const FRESH: Millis = Millis::hours(1);
@@ -102,8 +103,16 @@ fn page(query: Option<&str>) -> Page {
     }
 }
 
-/// Every model of every connected provider that the key may use, under the provider's alias and id.
+/// The user's own combos, then the providers' models; a combo stands for the model whose name it carries.
 fn entries(gateway: &Gateway, key: Option<&ClientKey>, prefix: Option<&str>) -> Vec<ModelEntry> {
+    let mut entries = listed_combos::entries(gateway, key);
+    let taken: BTreeSet<String> = entries.iter().map(|entry| entry.id.clone()).collect();
+    entries.extend(model_entries(gateway, key, prefix).into_iter().filter(|entry| !taken.contains(&entry.id)));
+    entries
+}
+
+/// Every model of every connected provider that the key may use, under the provider's alias and id.
+fn model_entries(gateway: &Gateway, key: Option<&ClientKey>, prefix: Option<&str>) -> Vec<ModelEntry> {
     let connections = gateway.connections();
     let catalog = gateway.catalog();
     let mode = prefix.map_or_else(|| gateway.settings().routing.model_prefix_mode.as_str().to_owned(), str::to_owned);

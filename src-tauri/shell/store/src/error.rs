@@ -39,12 +39,15 @@ pub enum Error {
     /// The record has changed since the caller read it.
     #[error("{what} {id} was changed meanwhile")]
     Stale { what: &'static str, id: String, updated_at: Timestamp },
-    /// A custom provider that connections still use.
+    /// Others still use it: connections a custom provider, mappings a combo.
     #[error("still in use by {}", by.join(", "))]
     InUse { by: Vec<String> },
     /// A new order has to name every connection of the provider exactly once.
     #[error("the order does not name every connection of {provider} exactly once")]
     OrderIncomplete { provider: String },
+    /// A new order has to name every combo exactly once.
+    #[error("the order does not name every combo exactly once")]
+    ComboOrderIncomplete,
     #[error(transparent)]
     Credential(#[from] CredentialError),
     /// Waiting rows could not be written; they are kept and tried again.

@@ -90,7 +90,7 @@ pub(crate) async fn keychain_account(database: &Database, at: Timestamp) -> Resu
     Ok(account)
 }
 
-async fn put(
+pub(crate) async fn put(
     connection: &mut SqliteConnection,
     namespace: &str,
     key: &str,
@@ -110,7 +110,7 @@ async fn put(
     Ok(())
 }
 
-async fn delete(connection: &mut SqliteConnection, namespace: &str, key: &str) -> Result<bool, Error> {
+pub(crate) async fn delete(connection: &mut SqliteConnection, namespace: &str, key: &str) -> Result<bool, Error> {
     let deleted = sqlx::query("DELETE FROM key_value WHERE namespace = ? AND key = ?")
         .bind(namespace)
         .bind(key)

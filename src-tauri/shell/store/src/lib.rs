@@ -1,7 +1,7 @@
 //! SQLite, and the only SQL.
 //!
 //! One file in the data folder holds what survives a restart: connections and their sealed credentials, custom nodes,
-//! client keys, aliases, settings, and the log of requests. Functions take and return `domain` types; ids and instants
+//! client keys, aliases, combos, settings, and the log of requests. Functions take and return `domain` types; ids and instants
 //! come from the caller; rows are private.
 //!
 //! What a person changes is **written through**: durable before the function returns. What traffic leaves behind is
@@ -11,9 +11,10 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `connections.rs`, `nodes.rs`, `client_keys.rs`, `aliases.rs`, `key_value.rs` | what a person manages |
+//! | `connections.rs`, `nodes.rs`, `client_keys.rs`, `aliases.rs`, `combos.rs`, `key_value.rs` | what a person manages |
 //! | `requests.rs`, `usage.rs` | what traffic leaves behind |
 //! | `resilience.rs` | what is spared and why |
+//! | `routing_memory.rs` | what strategies remember |
 //! | `writer.rs` | the write-behind task |
 //! | `folder.rs`, `database.rs` | the data folder and its lock, the file, its migrations |
 //! | `sealing.rs`, `data_key.rs` | credentials at rest, and where their key lives |
@@ -21,6 +22,7 @@
 mod aliases;
 mod client_keys;
 mod columns;
+mod combos;
 mod connections;
 mod data_key;
 mod database;
@@ -30,6 +32,7 @@ mod key_value;
 mod nodes;
 mod requests;
 mod resilience;
+mod routing_memory;
 mod sealing;
 mod usage;
 mod writer;
@@ -41,6 +44,7 @@ use domain::{Clock, wire};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use combos::Renamed;
 pub use connections::{CredentialChange, StoredConnection};
 pub use error::{CredentialError, Error};
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};

@@ -1,6 +1,7 @@
 //! Every function of the store against a freshly migrated file.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
+mod combos;
 mod connections;
 mod crash;
 mod folder;

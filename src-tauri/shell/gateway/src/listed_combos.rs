@@ -1,0 +1,99 @@
+//! Combos among the models that clients are shown (gateway specification, 1.5).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use catalog::Provider;
+use dialects::models::ModelEntry;
+use domain::client_key::ClientKey;
+use domain::model_name::glob_matches;
+use routing::combo::{Combo, StepKind};
+
+use crate::combos::Combos;
+use crate::gateway::Gateway;
+
+const OWNER: &str = "omniroute";
+
+/// The combos that are switched on and not hidden, of which the key may use the name or one of the models. Their window is
+/// the smallest known one of their models, since any of them may have to serve.
+pub(crate) fn entries(gateway: &Gateway, key: Option<&ClientKey>) -> Vec<ModelEntry> {
+    let combos = gateway.combos();
+    let entry = |combo: &Arc<Combo>| {
+        let members = Members::of(gateway, &combos, combo);
+        let usable = key.is_none_or(|key| {
+            key.allows_model(&[&combo.name]) || members.names.iter().any(|name| key.allows_model(&[name]))
+        });
+        usable.then(|| ModelEntry {
+            id: combo.name.clone(),
+            display_name: combo.name.clone(),
+            owned_by: OWNER.to_owned(),
+            context: members.smallest_context,
+            ..ModelEntry::default()
+        })
+    };
+    combos.iter().filter(|combo| combo.is_active && !combo.is_hidden).filter_map(entry).collect()
+}
+
+/// The models that a combo leads to, by way of others included.
+#[derive(Default)]
+struct Members {
+    /// `provider/model`.
+    names: BTreeSet<String>,
+    smallest_context: Option<u64>,
+}
+
+impl Members {
+    fn of(gateway: &Gateway, combos: &Combos, combo: &Combo) -> Members {
+        let mut members = Members::default();
+        members.gather(gateway, combos, combo, &mut BTreeSet::new());
+        members
+    }
+
+    /// `visited` holds the names of the combos that were looked at.
+    fn gather(&mut self, gateway: &Gateway, combos: &Combos, combo: &Combo, visited: &mut BTreeSet<String>) {
+        if !combo.is_active || !visited.insert(combo.name.clone()) {
+            return;
+        }
+        let catalog = gateway.catalog();
+        for step in combo.models.iter().filter(|step| step.enabled) {
+            match &step.kind {
+                StepKind::Model { model, .. } => {
+                    let known = model.split_once('/').and_then(|(name, id)| Some((catalog.by_name(name)?, id)));
+                    if let Some((provider, id)) = known {
+                        self.add(gateway, provider, id);
+                    }
+                }
+                StepKind::ProviderWildcard { provider_id, model_pattern } => {
+                    if let Some(provider) = catalog.get(provider_id) {
+                        self.add_matching(gateway, provider, model_pattern);
+                    }
+                }
+                StepKind::ComboRef { combo_name } => {
+                    if let Some(child) = combos.named(combo_name) {
+                        self.gather(gateway, combos, child, visited);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One model, which may be one that nobody lists; what the provider itself says of it goes before the catalogue.
+    fn add(&mut self, gateway: &Gateway, provider: &Provider, id: &str) {
+        let catalogued = provider.model(id);
+        let id = catalogued.map_or(id, |model| model.id.as_str());
+        let discovered = gateway.discovered(&provider.id);
+        let stated = discovered.iter().find(|model| model.id == id).and_then(|model| model.context);
+        let context = stated.or_else(|| catalogued?.context);
+        self.smallest_context = [self.smallest_context, context].into_iter().flatten().min();
+        self.names.insert(format!("{}/{id}", provider.id));
+    }
+
+    fn add_matching(&mut self, gateway: &Gateway, provider: &Provider, pattern: &str) {
+        let discovered = gateway.discovered(&provider.id);
+        let catalogued = provider.models.iter().map(|model| &model.id);
+        let ids: BTreeSet<&String> = catalogued.chain(discovered.iter().map(|model| &model.id)).collect();
+        for id in ids.into_iter().filter(|id| glob_matches(pattern, id)) {
+            self.add(gateway, provider, id);
+        }
+    }
+}
