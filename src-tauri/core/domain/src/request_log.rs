@@ -80,6 +80,9 @@ pub struct AttemptRecord {
     pub connection_name: String,
     pub started_at: Timestamp,
     pub queued: Millis,
+    /// The step of the combo, and the account where the step names one; absent outside combos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_key: Option<String>,
     /// To the response head.
     pub connect: Option<Millis>,
     pub first_token: Option<Millis>,

@@ -29,6 +29,24 @@ impl Usage {
         Some(known.iter().flatten().fold(0_u64, |sum, count| sum.saturating_add(*count)))
     }
 
+    /// What another answer consumed, on top.
+    pub fn add(&mut self, other: &Usage) {
+        fn sum(kept: &mut Option<u64>, other: Option<u64>) {
+            if let Some(other) = other {
+                *kept = Some(kept.unwrap_or(0).saturating_add(other));
+            }
+        }
+        sum(&mut self.input_fresh, other.input_fresh);
+        sum(&mut self.cache_read, other.cache_read);
+        sum(&mut self.cache_write, other.cache_write);
+        sum(&mut self.output, other.output);
+        sum(&mut self.reasoning, other.reasoning);
+        if let Some(cost) = other.provider_cost {
+            self.provider_cost = Some(self.provider_cost.unwrap_or(0.0) + cost);
+        }
+        self.estimated |= other.estimated;
+    }
+
     /// Later figures of the same answer: cumulative counts, so the larger of each wins, never the sum.
     pub fn absorb(&mut self, later: &Usage) {
         fn larger(kept: &mut Option<u64>, later: Option<u64>) {

@@ -263,7 +263,7 @@ impl Engine {
     }
 
     /// Requests under way at one account.
-    fn in_flight(&self, connection: &ConnectionId) -> u32 {
+    pub fn in_flight(&self, connection: &ConnectionId) -> u32 {
         self.gates.in_flight(&GateKey::Account(connection.clone()))
     }
 

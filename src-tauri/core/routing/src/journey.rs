@@ -29,6 +29,11 @@ impl Journey {
         self.failed.iter().map(|(_, failure)| failure)
     }
 
+    /// Takes the failures out, with their accounts.
+    pub fn take_failures(&mut self) -> Vec<(ConnectionId, Failure)> {
+        std::mem::take(&mut self.failed)
+    }
+
     /// The failure of the last attempt.
     pub fn last_failure(&self) -> Option<&Failure> {
         self.failed.last().map(|(_, failure)| failure)

@@ -280,7 +280,7 @@ fn conclude(
     request: &ClientRequest,
     resolved: &Resolved,
     last: Option<Last>,
-    mut recorder: Recorder,
+    recorder: Recorder,
 ) -> Response {
     let catalog = gateway.catalog();
     let provider =
@@ -302,6 +302,17 @@ fn conclude(
             (refusal, error)
         }
     };
+    refuse_with(gateway, request, refusal, &error, recorder)
+}
+
+/// The last word: the upstream's own refusal where it can be shown, else ours.
+pub(crate) fn refuse_with(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    refusal: Option<Refusal>,
+    error: &GatewayError,
+    mut recorder: Recorder,
+) -> Response {
     let status = dialects::error::status_for(request.dialect(), error.status.as_u16());
     let summary = match &refusal {
         Some(_) => recorder.journey.attempts.last().and_then(|attempt| attempt.message.clone()),
@@ -315,7 +326,7 @@ fn conclude(
     });
     match refusal {
         Some(refusal) => {
-            let mut response = pass_on(refusal, &error, status);
+            let mut response = pass_on(refusal, error, status);
             response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
             response
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use domain::health::TestStatus;
-use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, ProviderId, Timestamp};
+use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, ProviderId, Quota, Timestamp};
 use parking_lot::Mutex;
 use resilience::picture::ConnectionPicture;
 use resilience::{
-    Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot, Stored,
+    circuit_breaker,     Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot, Stored,
     Ticket,
 };
 use settings::Settings;
@@ -76,6 +76,21 @@ impl Drop for Place {
     }
 }
 
+/// What strategies weigh of a provider's accounts.
+#[derive(Debug)]
+pub(crate) struct Load {
+    /// Requests under way at the least busy one.
+    pub(crate) in_flight: u32,
+    pub(crate) quota: Option<Quota>,
+    pub(crate) breaker: circuit_breaker::State,
+}
+
+/// Whether more is left of one quota than of another, where both say so.
+fn has_more(quota: &Quota, than: &Quota, now: Timestamp) -> bool {
+    let left = |quota| routing::window::least_remaining(quota, now).unwrap_or(0.0);
+    left(quota) > left(than)
+}
+
 /// The answer to who may wait.
 pub(crate) enum Entry {
     Permit(Permit),
@@ -131,6 +146,29 @@ impl EngineHandle {
                 Entry::Place(Place { engine: self.clone(), ticket, turn, over: false })
             }
         }
+    }
+
+    /// How busy a provider's accounts are, how its breaker stands, and what is left of the account with the most left.
+    pub(crate) fn load<'c>(
+        &self,
+        provider: &ProviderId,
+        accounts: impl Iterator<Item = &'c ConnectionId>,
+    ) -> Load {
+        let now = self.inner.clock.now();
+        let settings = self.inner.settings.load();
+        let engine = self.inner.engine.lock();
+        let breaker = engine.breaker_state(provider, &settings.resilience, now);
+        let mut load = Load { in_flight: u32::MAX, quota: None, breaker };
+        for account in accounts {
+            load.in_flight = load.in_flight.min(engine.in_flight(account));
+            if let Some(quota) = engine.quota(account)
+                && load.quota.as_ref().is_none_or(|most| has_more(quota, most, now))
+            {
+                load.quota = Some(quota.clone());
+            }
+        }
+        load.in_flight = if load.in_flight == u32::MAX { 0 } else { load.in_flight };
+        load
     }
 
     /// How many wait for their turn.

@@ -33,6 +33,10 @@ pub struct GatewayError {
     pub should_retry: Option<bool>,
     /// Further members of the error object.
     pub details: Option<Box<Map<String, Value>>>,
+    /// Members beside the error object.
+    pub beside: Option<Box<Map<String, Value>>>,
+    /// `error.type`, where it is not the usual one of the status.
+    pub kind: Option<&'static str>,
     /// The provider's breaker is open (header `X-OmniRoute-Provider-Breaker`).
     pub breaker_open: bool,
 }
@@ -47,6 +51,8 @@ impl GatewayError {
             retry_after: None,
             should_retry: None,
             details: None,
+            beside: None,
+            kind: None,
             breaker_open: false,
         }
     }
@@ -99,6 +105,8 @@ impl GatewayError {
             request_id: Some(request.as_str()),
             diagnostics: None,
             details: self.details.as_deref(),
+            beside: self.beside.as_deref(),
+            kind: self.kind,
         }
     }
 }

@@ -61,7 +61,7 @@ fn details(decided: &Answer, resolved: &Resolved) -> Option<Map<String, Value>> 
     }
 }
 
-fn iso(at: Timestamp) -> String {
+pub(crate) fn iso(at: Timestamp) -> String {
     let millis = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
     jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX).to_string()
 }

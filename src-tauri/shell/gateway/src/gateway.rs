@@ -11,6 +11,8 @@ use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
 use domain::{Clock, ProviderId, Timestamp};
 use parking_lot::Mutex;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::SeedableRng;
 use resilience::ResetScope;
 use routing::NameTable;
 use settings::network::ProxyMode;
@@ -29,6 +31,7 @@ use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
+use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
 
@@ -53,6 +56,8 @@ pub struct Parts {
 pub enum Error {
     #[error("the store failed")]
     Store(#[from] store::Error),
+    #[error("this computer gives no random numbers")]
+    Randomness(#[source] getrandom::Error),
     #[error("{} settings are not valid", .0.len())]
     Settings(Vec<FieldError>),
 }
@@ -92,6 +97,7 @@ struct Inner {
     throttle: Mutex<Throttle>,
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
+    routing: RoutingHandle,
 }
 
 impl Gateway {
@@ -108,6 +114,9 @@ impl Gateway {
             parts.store.clone(),
             banned,
         );
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(Error::Randomness)?;
+        let routing = RoutingHandle::new(Arc::clone(&parts.clock), ChaCha12Rng::from_seed(seed));
         let gateway = Gateway(Arc::new(Inner {
             started_at: parts.clock.now(),
             clock: parts.clock,
@@ -138,6 +147,7 @@ impl Gateway {
             throttle: Mutex::default(),
             memo: Mutex::default(),
             telemetry: Mutex::default(),
+            routing,
         }));
         gateway.load().await?;
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
@@ -167,6 +177,11 @@ impl Gateway {
     /// What earlier answers leave for the next turn of their conversations.
     pub(crate) fn memo(&self) -> &Mutex<Memo> {
         &self.0.memo
+    }
+
+    /// What strategies remember.
+    pub(crate) fn routing(&self) -> &RoutingHandle {
+        &self.0.routing
     }
 
     /// How fast and how reliable targets were of late.
@@ -283,6 +298,11 @@ impl Gateway {
     }
 
     /// Models that providers listed when last asked.
+    /// Models that providers listed when last asked.
+    pub(crate) fn all_discovered(&self) -> Arc<Discovered> {
+        self.0.discovered.load_full()
+    }
+
     pub fn discovered(&self, provider: &ProviderId) -> Vec<ListedModel> {
         self.0.discovered.load().get(provider).cloned().unwrap_or_default()
     }

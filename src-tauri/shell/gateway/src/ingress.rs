@@ -8,7 +8,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use dialects::canonical::Request;
 use dialects::translate::{Refusal, read_request};
-use dialects::{Glance, Glancer};
+use dialects::{Glance, GlanceError, Glancer};
 use domain::client_key::ClientKey;
 use domain::wire::{code, header};
 use domain::{Clock, Dialect, Millis, Operation, RequestId, Timestamp};
@@ -63,12 +63,41 @@ pub(crate) struct ClientRequest {
     /// The body in the form between the dialects, once somebody needs it.
     asked: OnceLock<Result<Box<Request>, Refusal>>,
     /// Counts as under way for as long as it lives.
-    _in_flight: InFlight,
+    _in_flight: Arc<InFlight>,
 }
 
 impl ClientRequest {
     pub(crate) fn dialect(&self) -> Dialect {
         self.operation.dialect()
+    }
+
+    /// The same client asks something else: a request that a combo makes on the way to the answer.
+    ///
+    /// # Errors
+    /// What is wrong with the body.
+    pub(crate) fn with_body(&self, body: Bytes, stream: bool) -> Result<ClientRequest, GlanceError> {
+        let operation = match (self.operation, stream) {
+            (Operation::StreamGenerateContent | Operation::GenerateContent, true) => Operation::StreamGenerateContent,
+            (Operation::StreamGenerateContent | Operation::GenerateContent, false) => Operation::GenerateContent,
+            (other, _) => other,
+        };
+        Ok(ClientRequest {
+            id: self.id.clone(),
+            arrived: self.arrived,
+            method: self.method.clone(),
+            path: self.path.clone(),
+            query: self.query.clone(),
+            headers: self.headers.clone(),
+            operation,
+            glance: dialects::glance(operation, &body)?,
+            body,
+            key: self.key.clone(),
+            stream,
+            gemini_sse: self.gemini_sse,
+            path_model: self.path_model.clone(),
+            asked: OnceLock::new(),
+            _in_flight: Arc::clone(&self._in_flight),
+        })
     }
 
     /// The request in the form between the dialects. Read at most once, and never where the body merely passes.
@@ -171,7 +200,7 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 gemini_sse,
                 asked: OnceLock::new(),
                 path_model: head.path_model,
-                _in_flight: in_flight,
+                _in_flight: Arc::new(in_flight),
             })
         }
     }

@@ -149,6 +149,8 @@ fn told(request: &ClientRequest, status: u16, body: &[u8]) -> Bytes {
         request_id: Some(request.id.as_str()),
         diagnostics: None,
         details: None,
+        beside: None,
+        kind: None,
     };
     dialects::error::write_stream(request.dialect(), &body, StreamProgress::NothingSent)
 }

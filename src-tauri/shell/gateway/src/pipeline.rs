@@ -4,13 +4,13 @@
 //! | --- | --- | --- | --- |
 //! | 1 | arrive | host and origin, client key, body limit | `routes`, `edge`, `ingress` |
 //! | 2 | glance | model, stream flag, sizes: borrowed from the bytes | `ingress` (`dialects::glance`) |
-//! | 3 | resolve | model name to provider and model | `resolve` |
-//! | 4 | plan | accounts ranked, exclusions with reasons | `plan` |
+//! | 3 | resolve | model name to provider and model, or to a combo | `resolve` |
+//! | 4 | plan | accounts or targets ranked, exclusions with reasons | `plan`, `combo` |
 //! | 5 | admit | everything an attempt needs, or nothing | `admit` |
 //! | 6 | translate | bytes pass, a few values are spliced | `translate` |
 //! | 7 | send | upstream call with headers from scratch | `send` (`upstream`) |
 //! | 8 | hold | nothing promised before the first meaningful frame | `hold` |
-//! | 9 | commit | status, headers, first content | `attempt_loop`, `relay` |
+//! | 9 | commit | status, headers, first content | `attempt_loop`, `combo`, `relay` |
 //! | 10 | relay | frames flow, usage is counted | `relay` |
 //! | 11 | settle | one verdict, permit given back | `attempt` |
 //! | 12 | record | one row, written behind | `record` |
@@ -23,12 +23,13 @@ use domain::Operation;
 use domain::request_log::RequestOutcome;
 
 use crate::attempt_loop;
+use crate::combo;
 use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::ingress::{self, ClientRequest, Head};
 use crate::keep_alive::{self, Answer};
 use crate::record::{End, Recorder};
-use crate::resolve::resolve;
+use crate::resolve::{Destination, resolve};
 use crate::usage_estimate;
 
 /// Answers one agent request, whatever happens.
@@ -49,8 +50,16 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
         Ok(resolved) => resolved,
         Err(error) => return refuse(&request, &mut recorder, &error),
     };
-    recorder.journey.rule = Some(resolved.rule);
-    let response = attempt_loop::run(&gateway, &request, &resolved, recorder).await;
+    let response = match resolved {
+        Destination::Direct(resolved) => {
+            recorder.journey.rule = Some(resolved.rule);
+            attempt_loop::run(&gateway, &request, &resolved, recorder).await
+        }
+        Destination::Combo(asked, rule) => {
+            recorder.journey.rule = Some(rule);
+            combo::run(&gateway, &request, &asked, recorder).await
+        }
+    };
     match request.operation {
         Operation::CountTokens | Operation::GeminiCountTokens if !response.status().is_success() => {
             counted_here(&request, response)

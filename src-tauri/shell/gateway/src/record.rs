@@ -21,6 +21,8 @@ pub(crate) struct Recorder {
     open: Option<AttemptRecord>,
     /// How long the next attempt waited for its turn.
     queued: Millis,
+    /// What earlier calls of the same story consumed and cost.
+    earlier: Vec<(Usage, Option<f64>)>,
     estimated_input: u64,
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
@@ -73,24 +75,54 @@ impl Recorder {
             journey: Journey::default(),
             open: None,
             queued: Millis::ZERO,
+            earlier: Vec::new(),
             estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
             output_bytes: 0,
             finished: false,
         }
     }
 
-    /// Stands in where the story was handed on: it tells nothing.
-    pub(crate) fn spent(&self) -> Self {
+    /// For a call that is part of the same story: [`Recorder::absorb`] takes it up. Also stands in where the story was
+    /// handed on; by itself it tells nothing.
+    pub(crate) fn part(&self) -> Self {
         Recorder {
             gateway: self.gateway.clone(),
-            record: self.record.clone(),
+            record: Box::new(RequestRecord { usage: Usage::default(), ..RequestRecord::clone(&self.record) }),
             journey: Journey::default(),
             open: None,
             queued: Millis::ZERO,
+            earlier: Vec::new(),
             estimated_input: self.estimated_input,
             output_bytes: 0,
             finished: true,
         }
+    }
+
+    /// Another call of the same story has ended: what it went through and consumed.
+    pub(crate) fn absorb(&mut self, part: Recorder) {
+        let mut part = part;
+        part.next_call();
+        self.earlier.append(&mut part.earlier);
+        for mut attempt in std::mem::take(&mut part.journey.attempts) {
+            attempt.n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+            self.journey.attempts.push(attempt);
+        }
+        self.journey.exclusions.append(&mut part.journey.exclusions);
+        self.warn(std::mem::take(&mut part.journey.warnings));
+        for (connection, failure) in part.journey.take_failures() {
+            self.journey.failed(connection, failure);
+        }
+    }
+
+    /// The present call was answered, and the story goes on with another one.
+    pub(crate) fn next_call(&mut self) {
+        self.end_attempt("success", "next_step", None);
+        let usage = std::mem::take(&mut self.record.usage);
+        let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
+        if usage != Usage::default() {
+            self.earlier.push((usage, cost));
+        }
+        self.output_bytes = 0;
     }
 
     /// The request asks a combo.
@@ -248,6 +280,10 @@ impl Recorder {
             usage_estimate::complete(&mut record.usage, self.estimated_input, self.output_bytes.div_ceil(4));
         }
         record.cost = cost(&self.gateway, record);
+        for (usage, cost) in std::mem::take(&mut self.earlier) {
+            record.usage.add(&usage);
+            record.cost = record.cost.zip(cost).map(|(sum, cost)| sum + cost);
+        }
         record.trace = Trace {
             rule: self.journey.rule,
             attempts: std::mem::take(&mut self.journey.attempts),

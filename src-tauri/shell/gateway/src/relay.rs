@@ -172,6 +172,8 @@ impl Relay {
             request_id: Some(self.request.as_str()),
             diagnostics: None,
             details: None,
+            beside: None,
+            kind: None,
         };
         let progress = match self.stream.progress() {
             StreamProgress::ContentSent if self.reads_errors => StreamProgress::NothingSent,

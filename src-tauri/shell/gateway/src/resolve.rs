@@ -1,15 +1,25 @@
-//! Stage 3: the client's model name becomes a provider and a model.
+//! Stage 3: the client's model name becomes a provider and a model, or a combo.
 
+use std::sync::Arc;
+
+use domain::client_key::ClientKey;
 use domain::wire::code;
 use http::StatusCode;
-use routing::Resolved;
+use routing::{Resolution, Resolved};
 
+use crate::combo::Asked;
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 
+/// What the model's name leads to.
+pub(crate) enum Destination {
+    Direct(Resolved),
+    Combo(Asked, u8),
+}
+
 /// Resolves the model the request names, and checks that its key may use it.
-pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Resolved, GatewayError> {
+pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Destination, GatewayError> {
     let requested = request.requested_model();
     let settings = gateway.settings();
     let name = match (requested.is_empty(), settings.routing.default_model.as_deref()) {
@@ -19,14 +29,32 @@ pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Reso
         }
         (false, _) => requested,
     };
-    let resolved = routing::resolve(name, &gateway.names()).map_err(|missing| not_found(name, &missing.near))?;
-    let qualified = format!("{}/{}", resolved.provider, resolved.model);
-    if request.key.as_ref().is_some_and(|key| !key.allows_model(&[name, &qualified])) {
+    let combos = gateway.combos();
+    let resolution = routing::resolve_name(name, combos.names(), &gateway.names())
+        .map_err(|missing| not_found(name, &missing.near))?;
+    let (destination, qualified) = match resolution {
+        Resolution::Direct(resolved) => {
+            let qualified = format!("{}/{}", resolved.provider, resolved.model);
+            (Destination::Direct(resolved), qualified)
+        }
+        Resolution::Combo { id, rule, .. } => {
+            let combo = combos.get(&id).ok_or_else(|| not_found(name, &[]))?;
+            let qualified = format!("combo/{}", combo.name);
+            (Destination::Combo(Asked::new(gateway, Arc::clone(combo)), rule), qualified)
+        }
+        Resolution::Auto { .. } | Resolution::QuotaShare { .. } => return Err(not_found(name, &[])),
+    };
+    // Of a combo, the key's limits take away single targets.
+    let is_allowed = |key: &ClientKey| match &destination {
+        Destination::Direct(_) => key.allows_model(&[name, &qualified]),
+        Destination::Combo(..) => true,
+    };
+    if request.key.as_ref().is_some_and(|key| !is_allowed(key)) {
         let message =
             format!("this local key may not use the model `{}`: allow it under Settings → API Keys", shown(name));
         return Err(GatewayError::new(Blame::Client, StatusCode::FORBIDDEN, code::PERMISSION_DENIED, message));
     }
-    Ok(resolved)
+    Ok(destination)
 }
 
 fn not_found(name: &str, near: &[String]) -> GatewayError {

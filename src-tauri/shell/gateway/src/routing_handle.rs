@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use domain::{Clock, ConnectionId, Timestamp};
 use parking_lot::Mutex;
+use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use routing::combo::{Combo, Config, Expansion};
 use routing::memory::Dispatch;
@@ -82,6 +83,11 @@ impl RoutingHandle {
     /// Forgets the numbers of combos that are gone.
     pub(crate) fn forget_configs(&self, exists: impl Fn(&str) -> bool) {
         self.configs.lock().retain(|id, _| exists(id));
+    }
+
+    /// Brings a list into an order that says nothing.
+    pub(crate) fn shuffle<T>(&self, list: &mut [T]) {
+        list.shuffle(&mut self.state.lock().rng);
     }
 
     /// A request goes out to a target of a combo.

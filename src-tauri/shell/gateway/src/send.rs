@@ -380,6 +380,8 @@ fn in_clients_words(request: &ClientRequest, status: StatusCode, code: &str, mes
         request_id: Some(request.id.as_str()),
         diagnostics: None,
         details: None,
+        beside: None,
+        kind: None,
     };
     dialects::error::write(request.dialect(), &body)
 }

@@ -25,7 +25,7 @@ macro_rules! select {
                     requested_model, provider, model, connection_id, connection_name, api_key_id, api_key_name, agent,
                     duration_ms, ttft_ms, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
                     tokens_reasoning, estimated, cost, provider_reported_cost, error_code, error_summary, session_tag,
-                    trace
+                    combo_name, strategy, trace
              FROM call_logs ",
             $rest
         )
@@ -43,6 +43,7 @@ pub struct RequestFilter {
     pub connection: Option<ConnectionId>,
     pub key: Option<ClientKeyId>,
     pub session: Option<String>,
+    pub combo: Option<String>,
     /// Inclusive.
     pub since: Option<Timestamp>,
     /// Exclusive.
@@ -95,6 +96,8 @@ struct Row {
     error_code: Option<String>,
     error_summary: Option<String>,
     session_tag: Option<String>,
+    combo_name: Option<String>,
+    strategy: Option<String>,
     trace: String,
 }
 
@@ -193,7 +196,8 @@ pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestR
         "INSERT INTO call_logs (id, timestamp, method, path, source_format, target_format, status, outcome, stream,
                 requested_model, provider, model, connection_id, connection_name, api_key_id, api_key_name, agent,
                 duration_ms, ttft_ms, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
-                tokens_reasoning, estimated, cost, provider_reported_cost, error_code, error_summary, session_tag, trace) ",
+                tokens_reasoning, estimated, cost, provider_reported_cost, error_code, error_summary, session_tag,
+                combo_name, strategy, trace) ",
     );
     query.push_values(rows, |mut row, (record, outcome, trace)| {
         row.push_bind(record.id.as_str());
@@ -226,6 +230,8 @@ pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestR
         row.push_bind(&record.error_code);
         row.push_bind(&record.error_summary);
         row.push_bind(&record.session_tag);
+        row.push_bind(&record.combo_name);
+        row.push_bind(&record.strategy);
         row.push_bind(trace);
     });
     query.push(" ON CONFLICT (id) DO NOTHING").build().execute(connection).await?;
@@ -257,6 +263,9 @@ impl RequestFilter {
         if let Some(session) = &self.session {
             query.push(" AND session_tag = ").push_bind(session.clone());
         }
+        if let Some(combo) = &self.combo {
+            query.push(" AND combo_name = ").push_bind(combo.clone());
+        }
         if let Some(since) = self.since {
             query.push(" AND timestamp >= ").push_bind(from_instant(since));
         }
@@ -266,7 +275,7 @@ impl RequestFilter {
         if let Some(text) = self.text.as_deref().filter(|text| !text.is_empty()) {
             query.push(
                 " AND concat_ws(char(10), id, path, requested_model, provider, model, connection_name, api_key_name,
-                                agent, error_code, error_summary, session_tag) LIKE ",
+                                combo_name, agent, error_code, error_summary, session_tag) LIKE ",
             );
             query.push_bind(contains(text)).push(" ESCAPE '\\'");
         }
@@ -336,6 +345,8 @@ impl Row {
             error_code: self.error_code,
             error_summary: self.error_summary,
             session_tag: self.session_tag,
+            combo_name: self.combo_name,
+            strategy: self.strategy,
             id: RequestId::from(self.id),
         })
     }

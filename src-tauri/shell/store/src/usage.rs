@@ -150,7 +150,7 @@ pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestR
         "INSERT INTO usage_history (id, timestamp, provider, model, requested_model, connection_id, connection_name,
                 api_key_id, api_key_name, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
                 tokens_reasoning, estimated, cost, provider_reported_cost, status, outcome, latency_ms, ttft_ms,
-                error_code, session_tag) ",
+                error_code, session_tag, combo_name) ",
     );
     query.push_values(rows, |mut row, (record, outcome)| {
         row.push_bind(record.id.as_str());
@@ -176,6 +176,7 @@ pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestR
         row.push_bind(record.time_to_first_token.map(from_length));
         row.push_bind(&record.error_code);
         row.push_bind(&record.session_tag);
+        row.push_bind(&record.combo_name);
     });
     query.push(" ON CONFLICT (id) DO NOTHING").build().execute(connection).await?;
     Ok(())

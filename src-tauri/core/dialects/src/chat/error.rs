@@ -9,6 +9,8 @@ use crate::error::{ErrorBody, StreamProgress, openai_type, sse_frame, to_json};
 #[derive(Serialize)]
 struct Envelope<'a> {
     error: Inner<'a>,
+    #[serde(flatten)]
+    beside: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 #[derive(Serialize)]
@@ -32,13 +34,14 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
     Envelope {
         error: Inner {
             message: body.message,
-            kind: openai_type(body.status, code),
+            kind: body.kind.unwrap_or_else(|| openai_type(body.status, code)),
             code,
             param: None,
             retry_after: body.retry_after_seconds.filter(|_| !body.details_say_when()),
             diagnostics: body.diagnostics,
             details: body.details,
         },
+        beside: body.beside,
     }
 }
 

@@ -41,6 +41,10 @@ pub struct ErrorBody<'a> {
     /// Further members of the error object, shown in OpenAI and Anthropic envelopes. A `retry_after` among them stands
     /// instead of the seconds.
     pub details: Option<&'a serde_json::Map<String, serde_json::Value>>,
+    /// Members beside the error object, shown in OpenAI and Anthropic envelopes.
+    pub beside: Option<&'a serde_json::Map<String, serde_json::Value>>,
+    /// The error's type in OpenAI envelopes, where it is not the usual one of its status.
+    pub kind: Option<&'static str>,
 }
 
 /// How far a client's stream has come when it must be told of an error.

@@ -9,6 +9,8 @@ fn error(status: u16, code: &'static str) -> ErrorBody<'static> {
         request_id: Some("req_1"),
         diagnostics: None,
         details: None,
+        beside: None,
+        kind: None,
     }
 }
 

@@ -12,6 +12,8 @@ struct Envelope<'a> {
     kind: &'static str,
     error: Inner<'a>,
     request_id: Option<&'a str>,
+    #[serde(flatten)]
+    beside: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 #[derive(Serialize)]
@@ -41,6 +43,7 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
             details: body.details,
         },
         request_id: body.request_id,
+        beside: body.beside,
     }
 }
 

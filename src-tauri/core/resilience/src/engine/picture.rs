@@ -1,6 +1,6 @@
 //! The Engine as screens see it: plain data with time applied.
 
-use domain::{ConnectionId, Millis, ProviderClass, Timestamp};
+use domain::{ConnectionId, Millis, ProviderClass, ProviderId, Timestamp};
 
 use super::{ConnectionHealth, Engine};
 use crate::circuit_breaker::{CircuitBreaker, State};
@@ -34,6 +34,12 @@ impl Engine {
             in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
             waiting: u32::try_from(self.room.len()).unwrap_or(u32::MAX),
         }
+    }
+
+    /// How a provider's breaker stands; closed where it was never needed.
+    pub fn breaker_state(&self, provider: &ProviderId, settings: &Settings, now: Timestamp) -> State {
+        let known = self.breakers.iter().find(|(known, _, _)| *known == provider);
+        known.map_or(State::Closed, |(_, class, breaker)| breaker.state(settings.breaker_terms(class), now))
     }
 
     /// One connection's part of the snapshot.

@@ -154,6 +154,9 @@ pub struct RequestFilter {
     pub key_id: Option<String>,
     #[specta(optional)]
     pub session: Option<String>,
+    /// Name of a combo.
+    #[specta(optional)]
+    pub combo: Option<String>,
     /// From this instant on.
     #[specta(optional)]
     pub since: Option<Instant>,

@@ -40,9 +40,31 @@ impl<'a> GatewayBook<'a> {
             connections: gateway.connections(),
             combos: gateway.combos(),
             names: gateway.names(),
-            discovered: gateway.discovered(),
+            discovered: gateway.all_discovered(),
             gateway,
         }
+    }
+
+    /// A target that no step leads to: the judge of a panel.
+    pub(super) fn target_named(&self, name: &str) -> Option<Target> {
+        let (provider, model) = self.resolve(name)?;
+        let mut target = Target {
+            execution_key: format!("judge>{name}"),
+            top: 0,
+            provider,
+            model,
+            connection: None,
+            allowed_connections: Vec::new(),
+            weight: 0,
+            label: None,
+            prompt: None,
+            tags: Vec::new(),
+            fallback_only_on_quota_exhaustion: false,
+            facts: Facts::default(),
+            availability: Availability::Available,
+        };
+        self.complete(&mut target);
+        Some(target)
     }
 
     /// The Engine's word about the best account; without any, nobody is there.

@@ -20,13 +20,14 @@ use routing::plan::{LeftOut, Refusal};
 use routing::view::RequestFacts;
 use routing::{Plan, Route, Target, View};
 
+use crate::attempt_loop;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::record::Recorder;
 use crate::request_facts;
 
 use book::GatewayBook;
-use walk::Ended;
+use walk::{Answered, Ended, Scene, order};
 
 /// A combo, as one request asks it.
 pub(crate) struct Asked {
@@ -70,13 +71,18 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
         };
         let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
+        recorder.journey.exclusions = walk::records(&plan);
+        let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {
-            Plan::Ranked { .. } => walk::walk(gateway, request, asked, &facts, &plan, deadline, recorder).await,
-            Plan::Panel { .. } => panel::ask(gateway, request, asked, &facts, &plan, deadline, recorder).await,
-            Plan::Chain { .. } => chain::ask(gateway, request, asked, &facts, &plan, deadline, recorder).await,
+            Plan::Ranked { .. } => walk::walk(&scene, request, &order(&asked.combo.name, &plan), recorder).await,
+            Plan::Panel { .. } => panel::ask(&scene, request, &plan, recorder).await,
+            Plan::Chain { .. } => chain::ask(&scene, request, &plan, recorder).await,
         };
         let end = match ended {
-            Ended::Answered(response) => return response,
+            Ended::Answered(answered) => {
+                let Answered { served, step, attempt, recorder } = *answered;
+                return attempt_loop::answer(gateway, request, &step, served, attempt, recorder);
+            }
             Ended::Nobody(end) => *end,
         };
         let Some(pause) = goes_on(gateway, asked, &left_out, &end, &mut effort, deadline) else {

@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 
-use axum::response::Response;
 use domain::{Exclusion, Mechanism, Millis, Outcome, Timestamp};
 use resilience::{LocalLimit, Patience, Refusal, tool_limit};
 use routing::combo::Strategy;
@@ -17,18 +16,30 @@ use routing::{Plan, Target};
 use super::Asked;
 use super::book::asker;
 use crate::admit::{self, Terms, Turned};
-use crate::attempt_loop::{self, Last};
+use crate::attempt::Attempt;
+use crate::attempt_loop::Last;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record, steps_of};
 use crate::record::Recorder;
-use crate::send::{Failed, Wish, send};
+use crate::send::{Failed, Served, Wish, send};
 
 /// How a walk ended.
 pub(super) enum Ended {
-    Answered(Response),
+    Answered(Box<Answered>),
     Nobody(Box<End>),
 }
+
+/// Somebody answered; nothing has been promised to the client yet.
+pub(super) struct Answered {
+    pub(super) served: Served,
+    pub(super) step: Step,
+    pub(super) attempt: Attempt,
+    pub(super) recorder: Recorder,
+}
+
+/// A target, and the combo whose step it is.
+pub(super) type Place<'p> = (&'p str, &'p Target);
 
 /// Nobody answered.
 pub(super) struct End {
@@ -70,23 +81,29 @@ struct Level<'p> {
     plan: &'p Plan,
 }
 
-pub(super) async fn walk(
-    gateway: &Gateway,
-    request: &ClientRequest,
-    asked: &Asked,
-    facts: &RequestFacts,
-    plan: &Plan,
-    deadline: Timestamp,
-    recorder: Recorder,
-) -> Ended {
+/// What every walk of one request has in common.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'s> {
+    pub(super) gateway: &'s Gateway,
+    pub(super) asked: &'s Asked,
+    pub(super) facts: &'s RequestFacts,
+    pub(super) deadline: Timestamp,
+}
+
+/// The targets of a plan in their order.
+pub(super) fn order<'p>(combo: &'p str, plan: &'p Plan) -> Vec<Place<'p>> {
     let mut order = Vec::new();
-    flatten(&Level { combo: &asked.combo.name, plan }, &mut order);
-    let mut walk = Walk { gateway, request, asked, facts, deadline, end: End::new(recorder), full: Vec::new(), order: &order };
-    walk.end.recorder.journey.exclusions = records(plan);
+    flatten(&Level { combo, plan }, &mut order);
+    order
+}
+
+pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Place<'_>], recorder: Recorder) -> Ended {
+    let Scene { gateway, asked, facts, deadline } = *scene;
+    let mut walk = Walk { gateway, request, asked, facts, deadline, end: End::new(recorder), full: Vec::new(), order };
     for at in 0..order.len() {
         match walk.target(at).await {
             Went::On => {}
-            Went::Answered(response) => return Ended::Answered(response),
+            Went::Answered(answered) => return Ended::Answered(answered),
             Went::Over => return Ended::Nobody(Box::new(walk.end)),
         }
     }
@@ -94,7 +111,7 @@ pub(super) async fn walk(
 }
 
 /// The targets of a plan in their order, those of nested combos in the place of their combo.
-fn flatten<'p>(level: &Level<'p>, order: &mut Vec<(&'p str, &'p Target)>) {
+fn flatten<'p>(level: &Level<'p>, order: &mut Vec<Place<'p>>) {
     let Plan::Ranked { pool, attempts } = level.plan else {
         // A panel or a chain inside another combo: its targets in their order.
         order.extend(level.plan.pool().targets.iter().map(|target| (level.combo, target)));
@@ -135,19 +152,19 @@ struct Walk<'w, 'p> {
     deadline: Timestamp,
     end: End,
     full: Vec<Full<'p>>,
-    order: &'p [(&'p str, &'p Target)],
+    order: &'p [Place<'p>],
 }
 
 enum Went {
     /// To the next target.
     On,
-    Answered(Response),
+    Answered(Box<Answered>),
     Over,
 }
 
 /// What one account made of the request.
 enum Tried {
-    Answered(Response),
+    Answered(Box<Answered>),
     /// Once more, perhaps asking for less.
     Again(Step),
     NextAccount,
@@ -184,7 +201,7 @@ impl<'p> Walk<'_, 'p> {
                 }
             };
             match self.attempt(combo, target, at, step, permit, !steps.is_empty(), &mut repeat).await {
-                Tried::Answered(response) => return Went::Answered(response),
+                Tried::Answered(answered) => return Went::Answered(answered),
                 Tried::Again(step) => steps.push_front(step),
                 Tried::NextAccount => {}
                 Tried::NextTarget => return Went::On,
@@ -252,7 +269,7 @@ impl<'p> Walk<'_, 'p> {
         };
         self.end.recorder.waited(queued);
         match self.attempt(combo, target, at, step, attempt, false, &mut Repeat::default()).await {
-            Tried::Answered(response) => Ended::Answered(response),
+            Tried::Answered(answered) => Ended::Answered(answered),
             Tried::Again(_) | Tried::NextAccount | Tried::NextTarget | Tried::Over => Ended::Nobody(Box::new(self.end)),
         }
     }
@@ -264,7 +281,7 @@ impl<'p> Walk<'_, 'p> {
         target: &Target,
         at: usize,
         step: Step,
-        attempt: crate::attempt::Attempt,
+        attempt: Attempt,
         more_accounts: bool,
         repeat: &mut Repeat,
     ) -> Tried {
@@ -287,9 +304,9 @@ impl<'p> Walk<'_, 'p> {
         let failed = match sent {
             Ok(served) => {
                 routing.served(combo, target, &step.candidate.connection, self.facts);
-                let spent = recorder.spent();
+                let spent = recorder.part();
                 let recorder = std::mem::replace(recorder, spent);
-                return Tried::Answered(attempt_loop::answer(self.gateway, self.request, &step, served, attempt, recorder));
+                return Tried::Answered(Box::new(Answered { served, step, attempt, recorder }));
             }
             Err(failed) => failed,
         };
@@ -305,7 +322,7 @@ impl<'p> Walk<'_, 'p> {
         target: &Target,
         at: usize,
         step: Step,
-        attempt: crate::attempt::Attempt,
+        attempt: Attempt,
         failed: Failed,
         more_accounts: bool,
         repeat: &mut Repeat,

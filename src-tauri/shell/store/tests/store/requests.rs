@@ -25,6 +25,8 @@ fn refused(n: u64) -> RequestRecord {
         error_code: Some("no_executable_targets".to_owned()),
         error_summary: Some("Nobody is left".to_owned()),
         session_tag: None,
+        combo_name: None,
+        strategy: None,
         trace: Trace::default(),
         ..request(n)
     }

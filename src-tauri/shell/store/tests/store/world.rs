@@ -199,6 +199,8 @@ pub fn request(n: u64) -> RequestRecord {
         error_code: None,
         error_summary: None,
         session_tag: Some("session-1".to_owned()),
+        combo_name: Some("team".to_owned()),
+        strategy: Some("priority".to_owned()),
         trace: Trace {
             rule: Some(2),
             attempts: vec![AttemptRecord {

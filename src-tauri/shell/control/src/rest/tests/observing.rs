@@ -101,6 +101,8 @@ fn record(n: u64, outcome: RequestOutcome, world: &World) -> RequestRecord {
         error_code: None,
         error_summary: None,
         session_tag: None,
+        combo_name: None,
+        strategy: None,
         trace: Trace {
             rule: Some(1),
             attempts: vec![AttemptRecord {

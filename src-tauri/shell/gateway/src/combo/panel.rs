@@ -1,0 +1,120 @@
+//! `fusion`: a panel is asked at once, a judge writes the answer from what it said (gateway specification, 3.4).
+//!
+//! Who has answered and how long to wait is `routing`'s [`Quorum`]; here the members run side by side. The judge gets the
+//! answers without their names and in a shuffled order, so that it weighs what was said and not who said it.
+
+use dialects::canonical::Request;
+use domain::{Outcome, Success};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use routing::strategies::fusion::{Judge, Quorum, Verdict};
+use routing::{Plan, Target};
+
+use super::book::GatewayBook;
+use super::sub_request;
+use super::walk::{Answered, End, Ended, Scene, walk};
+use crate::ingress::ClientRequest;
+use crate::record::Recorder;
+
+/// What one member said.
+struct Said {
+    member: usize,
+    text: Option<String>,
+    recorder: Recorder,
+}
+
+pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan, mut recorder: Recorder) -> Ended {
+    let Plan::Panel { pool, members, judge, quorum } = plan else {
+        return Ended::Nobody(Box::new(End::new(recorder)));
+    };
+    let Ok(question) = sub_request::whole(request, |_| {}) else { return Ended::Nobody(Box::new(End::new(recorder))) };
+    let mut quorum: Quorum = quorum.clone();
+    let mut texts: Vec<Option<String>> = vec![None; members.len()];
+    let mut running: FuturesUnordered<_> = members
+        .iter()
+        .enumerate()
+        .map(|(member, index)| member_of(scene, &question, &pool.targets[*index], member, recorder.part()))
+        .collect();
+    let chosen = loop {
+        match quorum.verdict(scene.gateway.now()) {
+            Verdict::Wait { until } => tokio::select! {
+                biased;
+                Some(said) = running.next() => {
+                    match &said.text {
+                        Some(_) => quorum.on_answer(said.member, scene.gateway.now()),
+                        None => quorum.on_failure(said.member),
+                    }
+                    texts[said.member] = said.text;
+                    recorder.absorb(said.recorder);
+                }
+                () = scene.gateway.clock().sleep_until(until.min(scene.deadline)) => {
+                    if scene.gateway.now() >= scene.deadline {
+                        return Ended::Nobody(Box::new(End { timed_out: true, ..End::new(recorder) }));
+                    }
+                }
+            },
+            Verdict::Judge { members } => break members,
+            Verdict::Answer { member } => break vec![member],
+            Verdict::Fail => return Ended::Nobody(Box::new(End::new(recorder))),
+        }
+    };
+    // Those who are still thinking are not needed any more.
+    drop(running);
+    let answers: Vec<String> = chosen.iter().filter_map(|member| texts.get_mut(*member)?.take()).collect();
+    write(scene, request, pool.targets.as_slice(), judge, answers, recorder).await
+}
+
+async fn member_of(
+    scene: &Scene<'_>,
+    question: &ClientRequest,
+    target: &Target,
+    member: usize,
+    recorder: Recorder,
+) -> Said {
+    let order = [(scene.asked.combo.name.as_str(), target)];
+    match walk(scene, question, &order, recorder).await {
+        Ended::Answered(answered) => {
+            let Answered { served, attempt, mut recorder, .. } = *answered;
+            attempt.settle(&Outcome::Success(Success { usage: *recorder.usage() }));
+            recorder.next_call();
+            Said { member, text: sub_request::text_of(question, served).await, recorder }
+        }
+        Ended::Nobody(end) => Said { member, text: None, recorder: end.recorder },
+    }
+}
+
+/// The judge writes; with a single answer it passes that on in its own words.
+async fn write(
+    scene: &Scene<'_>,
+    request: &ClientRequest,
+    targets: &[Target],
+    judge: &Judge,
+    mut answers: Vec<String>,
+    recorder: Recorder,
+) -> Ended {
+    scene.gateway.routing().shuffle(&mut answers);
+    let named;
+    let target = match judge {
+        Judge::Target(index) => targets.get(*index),
+        Judge::Named(name) => {
+            let book = GatewayBook::new(scene.gateway, request, scene.asked.combo.strategy);
+            named = book.target_named(name);
+            named.as_ref()
+        }
+    };
+    let made = sub_request::last(request, |asked| instruct(asked, &answers));
+    let (Some(target), Ok(made)) = (target, made) else { return Ended::Nobody(Box::new(End::new(recorder))) };
+    walk(scene, &made, &[(scene.asked.combo.name.as_str(), target)], recorder).await
+}
+
+fn instruct(asked: &mut Request, answers: &[String]) {
+    let mut text = String::from(
+        "Several assistants answered the request above independently. Their answers follow, in no particular order. Write \
+         the one answer that the user should get: keep what is right, correct what is wrong, and do not mention the \
+         assistants.",
+    );
+    for (label, answer) in ('A'..='Z').zip(answers) {
+        text.push_str(&format!("\n\n[Answer {label}]\n{answer}"));
+    }
+    asked.turns.push(sub_request::user(text));
+}

@@ -1,0 +1,74 @@
+//! Requests that a combo makes on the way to the client's answer: the members of a panel, the links of a chain.
+//!
+//! Each is a client request of its own, in the client's dialect, so that everything behind it (translation, accounts,
+//! failures) is what it is for the client itself. What it is asked comes from the form between the dialects.
+
+use dialects::canonical::{Answer, AnswerPart, Part, Request, Role, Target as Receiver, Turn};
+use dialects::translate::{self, Refusal};
+use dialects::PartKind;
+use http_body_util::BodyExt;
+
+use crate::ingress::ClientRequest;
+use crate::send::Served;
+
+/// The request without tools and without a stream, changed by `change`.
+///
+/// # Errors
+/// What of the client's request cannot be read.
+pub(super) fn whole(request: &ClientRequest, change: impl FnOnce(&mut Request)) -> Result<ClientRequest, Refusal> {
+    changed(request, false, |asked| {
+        asked.tools.clear();
+        asked.tool_choice = None;
+        asked.parallel_tool_calls = None;
+        change(asked);
+    })
+}
+
+/// The request with the client's own tools and stream flag, changed by `change`.
+///
+/// # Errors
+/// What of the client's request cannot be read.
+pub(super) fn last(request: &ClientRequest, change: impl FnOnce(&mut Request)) -> Result<ClientRequest, Refusal> {
+    changed(request, request.stream, change)
+}
+
+fn changed(
+    request: &ClientRequest,
+    stream: bool,
+    change: impl FnOnce(&mut Request),
+) -> Result<ClientRequest, Refusal> {
+    let mut asked = request.asked().map_err(Clone::clone)?.clone();
+    asked.stream = stream;
+    change(&mut asked);
+    let written = translate::write_request(request.dialect(), &asked, &Receiver::unknown(&asked.model))?;
+    request.with_body(written.body, stream).map_err(|error| Refusal {
+        field: "body".to_owned(),
+        message: error.to_string(),
+        code: "bad_request",
+    })
+}
+
+/// The text of a whole answer in the client's dialect; none, it has none.
+pub(super) async fn text_of(request: &ClientRequest, served: Served) -> Option<String> {
+    let Served::Whole(response) = served else { return None };
+    let body = response.into_body().collect().await.ok()?.to_bytes();
+    let events = translate::read_answer(request.dialect(), &body).ok()?;
+    let answer = Answer::fold(events).ok()?;
+    let text: Vec<&str> = answer.parts.iter().filter(|part| is_text(part)).map(|part| part.text.as_str()).collect();
+    let text = text.join("\n");
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn is_text(part: &AnswerPart) -> bool {
+    matches!(part.kind, PartKind::Text | PartKind::Refusal)
+}
+
+/// A turn of the user's that says this.
+pub(super) fn user(text: String) -> Turn {
+    Turn { role: Role::User, parts: vec![Part::Text { text, cache: None }] }
+}
+
+/// Puts text before everything the system says.
+pub(super) fn system(request: &mut Request, text: &str) {
+    request.system.insert(0, Part::Text { text: text.to_owned(), cache: None });
+}
