@@ -7,13 +7,14 @@
 //!
 //! A nested combo is planned before the one around it, by its own strategy, and ranked as one target.
 
+mod sift;
+
 use std::collections::BTreeMap;
 
 use domain::{Availability, Exclusion, Timestamp};
 use rand::Rng;
 
-use crate::capability::{self, Capability};
-use crate::combo::config::ContextMode;
+use crate::capability::Capability;
 use crate::combo::{CompositeTiers, Expansion, Nested, Strategy};
 use crate::memory::Memory;
 use crate::quota_share;
@@ -25,7 +26,7 @@ use crate::strategies::{
     cache_optimized, context_optimized, context_relay, cost_optimized, fill_first, headroom, least_used, lkgp, p2c,
     pipeline, priority, random, reset_aware, reset_window, round_robin, strict_random, weighted,
 };
-use crate::target::{Target, Telemetry};
+use crate::target::Target;
 use crate::view::View;
 
 /// Where a resolved name leads.
@@ -168,6 +169,16 @@ impl Plan {
         }
     }
 
+    /// Who is asked first.
+    pub fn first(&self) -> Option<&Target> {
+        let index = match self {
+            Plan::Ranked { attempts, .. } => attempts.first()?.target,
+            Plan::Panel { members, .. } => *members.first()?,
+            Plan::Chain { links, .. } => *links.first()?.first()?,
+        };
+        self.pool().targets.get(index)
+    }
+
     /// Everyone who is left out, those of nested combos included.
     pub fn left_out(&self) -> impl Iterator<Item = &(Target, LeftOut)> {
         let pool = self.pool();
@@ -188,7 +199,7 @@ pub fn plan(
     let (steps, incident) = (steps(&targets), auto::incident(&targets));
     let mut left_out = Vec::new();
     let mut inside = plan_nested(&mut targets, nested, &mut left_out, view, memory, rng);
-    sift(&mut targets, &mut left_out, view)?;
+    sift::sift(&mut targets, &mut left_out, view)?;
     let nested = match inside.is_empty() {
         true => BTreeMap::new(),
         false => targets.iter().enumerate().filter_map(|(n, t)| Some((n, inside.remove(&t.execution_key)?))).collect(),
@@ -234,7 +245,8 @@ fn ranked(order: Vec<usize>, pool: Pool) -> Plan {
     Plan::Ranked { pool, attempts: placed(order) }
 }
 
-/// Plans the combos inside this one. One with nothing to try is left out with all its reasons.
+/// Plans the combos inside this one. Each then looks like the target it would ask first; one with nothing to try is left out
+/// with all its reasons.
 fn plan_nested(
     targets: &mut Vec<Target>,
     mut nested: BTreeMap<String, Nested>,
@@ -255,6 +267,11 @@ fn plan_nested(
         let inner = View { combo: &combo, config: &config, ..*view };
         let reasons = match nested_plan(&route, expansion, &inner, memory, rng) {
             Ok(plan) if !plan.is_empty() => {
+                if let Some(first) = plan.first() {
+                    target.provider.clone_from(&first.provider);
+                    target.model.clone_from(&first.model);
+                    target.facts.clone_from(&first.facts);
+                }
                 target.availability = Availability::Available;
                 plans.insert(target.execution_key.clone(), plan);
                 return true;
@@ -278,90 +295,6 @@ fn nested_plan(
     mut rng: &mut dyn Rng,
 ) -> Result<Plan, Refusal> {
     plan(route, expansion, view, memory, &mut rng)
-}
-
-/// Takes out of `targets` whatever cannot or may not serve the request now.
-fn sift(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, view: &View<'_>) -> Result<(), Refusal> {
-    let (request, config) = (view.request, view.config);
-    if !request.tags.is_empty() {
-        let lacks = |target: &Target| !target.tags.iter().any(|tag| request.tags.contains(tag));
-        take_unless_all(targets, left_out, |target| lacks(target).then_some(LeftOut::Tag));
-    }
-    let lacking = |target: &Target| capability::missing(target, request).map(LeftOut::Capability);
-    if !take_unless_all(targets, left_out, lacking) && !config.compat_filter_fail_open {
-        let mut missing: Vec<Capability> = targets.iter().filter_map(|t| capability::missing(t, request)).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        return Err(refuse(Cause::Capability(missing), targets, left_out, lacking));
-    }
-    if let Some(least) = config.context_requirements.min_context_window {
-        let small = |target: &Target| {
-            target.facts.context_window.is_some_and(|window| window < least).then_some(LeftOut::ContextRequirements)
-        };
-        let some_left = take_unless_all(targets, left_out, small);
-        if !some_left && config.context_requirements.mode == ContextMode::Strict {
-            return Err(refuse(Cause::ContextRequirements, targets, left_out, small));
-        }
-    }
-    let tools = request.tool_count;
-    let limited = |target: &Target| {
-        let limit = target.facts.max_tools.filter(|limit| tools > *limit);
-        limit.map(|limit| LeftOut::ToolLimit { limit })
-    };
-    if !take_unless_all(targets, left_out, limited) {
-        let limit = targets.iter().filter_map(|target| target.facts.max_tools).max().unwrap_or(0);
-        return Err(refuse(Cause::ToolLimit { limit, tools }, targets, left_out, limited));
-    }
-    take(targets, left_out, |target| match &target.availability {
-        Availability::Available => None,
-        Availability::Excluded(exclusion) => Some(LeftOut::Spared(exclusion.clone())),
-    });
-    if let Some(limit) = config.first_token_limit() {
-        let slow = |telemetry: &Telemetry| {
-            let figure = telemetry.first_token.filter(|_| telemetry.samples >= Telemetry::ENOUGH);
-            figure.is_some_and(|figure| figure > limit.as_millis() as f64)
-        };
-        take_unless_all(targets, left_out, |target| slow(&target.facts.telemetry).then_some(LeftOut::FirstToken));
-    }
-    Ok(())
-}
-
-/// Moves those with a reason to the left-out ones.
-fn take(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, reason: impl Fn(&Target) -> Option<LeftOut>) {
-    if targets.iter().all(|target| reason(target).is_none()) {
-        return;
-    }
-    let mut kept = Vec::with_capacity(targets.len());
-    for target in targets.drain(..) {
-        match reason(&target) {
-            Some(reason) => left_out.push((target, reason)),
-            None => kept.push(target),
-        }
-    }
-    *targets = kept;
-}
-
-/// The same, but nobody is moved where everybody would be. Whether there is somebody without a reason, or nobody at all.
-fn take_unless_all(
-    targets: &mut Vec<Target>,
-    left_out: &mut Vec<(Target, LeftOut)>,
-    reason: impl Fn(&Target) -> Option<LeftOut>,
-) -> bool {
-    if !targets.is_empty() && targets.iter().all(|target| reason(target).is_some()) {
-        return false;
-    }
-    take(targets, left_out, reason);
-    true
-}
-
-fn refuse(
-    cause: Cause,
-    targets: &mut Vec<Target>,
-    left_out: &mut Vec<(Target, LeftOut)>,
-    reason: impl Fn(&Target) -> Option<LeftOut>,
-) -> Refusal {
-    take(targets, left_out, reason);
-    Refusal { cause, left_out: std::mem::take(left_out) }
 }
 
 /// The order of `auto`, which may also leave out.

@@ -7,6 +7,7 @@ use proptest::strategy::Strategy as Generator;
 
 use super::*;
 use crate::combo::Config;
+use crate::combo::config::ContextMode;
 use crate::strategies::fixtures::{NOW, World, quota, rng, target, targets};
 use crate::target::Facts;
 use crate::view::Needs;
@@ -268,6 +269,7 @@ fn a_nested_combo_is_one_target_that_chooses_by_its_own_strategy() {
     assert_eq!(order(&outer), ["s0", "s1", "s2"]);
     assert_eq!(order(&outer.pool().nested[&1]), ["s1>2", "s1>0"], "the cheapest that is free");
     assert_eq!(outer.left_out().count(), 1, "the inner combo's reasons are the outer one's");
+    assert_eq!(outer.pool().targets[1].facts.input_price, Some(2.0), "it looks like what it would ask");
 
     let rest = expansion.nested.get_mut("s1").expect("nested");
     rest.expansion.targets.iter_mut().for_each(|target| spared(target, Mechanism::ModelLockout, Some(7)));
