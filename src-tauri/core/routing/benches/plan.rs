@@ -95,7 +95,7 @@ fn combo<const COUNT: u32>(bencher: Bencher<'_, '_>, strategy: Strategy) {
         ..RequestFacts::default()
     };
     let view = View { now: Timestamp::from_millis(1), combo: "c", config: &config, request: &request };
-    let route = Route::Combo { strategy, tiers: None, protects_cache: false };
+    let route = Route::Combo { strategy, tiers: None, protects_cache: false, taste: None };
     let (mut memory, mut rng) = (Memory::default(), ChaCha8Rng::seed_from_u64(1));
     bencher
         .with_inputs(|| targets.clone())

@@ -198,15 +198,14 @@ fn failed(failure: &Failure, ended: &Ended<'_>, position: &Position<'_>) -> Ruli
         Reason::ModelAccessDenied => account(position, vec![model_of(position)]),
         Reason::Auth | Reason::Forbidden | Reason::RequestRejected => account(position, Vec::new()),
         Reason::QuotaExhausted => {
-            let whole = failure.scope == Scope::Usual && !position.nature.per_model_quota;
-            let mark = if failure.scope == Scope::Connection {
-                connection_of(position)
-            } else if whole {
-                Mark::Provider(position.target.provider.clone())
-            } else {
-                model_of(position)
+            let marks = match failure.scope {
+                Scope::Connection => Vec::new(),
+                Scope::Usual if !position.nature.per_model_quota => {
+                    vec![Mark::Provider(position.target.provider.clone())]
+                }
+                Scope::Usual | Scope::Model | Scope::Noted | Scope::Nobody => vec![model_of(position)],
             };
-            account(position, vec![mark])
+            account(position, marks)
         }
         Reason::RateLimit => limited(failure, ended, position),
         Reason::ServerError

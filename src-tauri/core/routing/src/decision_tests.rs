@@ -175,7 +175,7 @@ fn an_empty_quota_ends_the_provider_or_only_the_model_or_only_the_account() {
     let mut by_rule = fails(Reason::QuotaExhausted, 402);
     let Outcome::Failure(failure) = &mut by_rule.outcome else { panic!("a failure") };
     failure.scope = Scope::Connection;
-    assert_eq!(by_rule.run(1, 0).marks, [connection(), connection()]);
+    assert_eq!(by_rule.run(1, 0).marks, [connection()]);
     let more = Case { more_accounts: true, ..empty };
     assert_eq!(more.run(1, 0), Ruling { decision: Decision::NextAccount, marks: vec![connection()] });
 }

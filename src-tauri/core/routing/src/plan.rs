@@ -7,23 +7,26 @@
 //!
 //! A nested combo is planned before the one around it, by its own strategy, and ranked as one target.
 
+mod sift;
+
 use std::collections::BTreeMap;
 
 use domain::{Availability, Exclusion, Timestamp};
 use rand::Rng;
 
-use crate::capability::{self, Capability};
-use crate::combo::config::ContextMode;
+use crate::capability::Capability;
 use crate::combo::{CompositeTiers, Expansion, Nested, Strategy};
 use crate::memory::Memory;
 use crate::quota_share;
+use crate::score::fitness::Layers;
 use crate::stickiness;
+use crate::strategies::auto::{self, Profile};
 use crate::strategies::fusion::{self, Judge, Quorum};
 use crate::strategies::{
     cache_optimized, context_optimized, context_relay, cost_optimized, fill_first, headroom, least_used, lkgp, p2c,
     pipeline, priority, random, reset_aware, reset_window, round_robin, strict_random, weighted,
 };
-use crate::target::{Target, Telemetry};
+use crate::target::Target;
 use crate::view::View;
 
 /// Where a resolved name leads.
@@ -36,7 +39,16 @@ pub enum Route<'a> {
         tiers: Option<&'a CompositeTiers>,
         /// Keep one target for a conversation even where the settings would let it go.
         protects_cache: bool,
+        /// For `auto`; none, the defaults.
+        taste: Option<Taste<'a>>,
     },
+}
+
+/// What `auto` knows beside its targets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Taste<'a> {
+    pub profile: &'a Profile,
+    pub layers: &'a Layers,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +105,8 @@ pub enum LeftOut {
     },
     /// Its first token usually takes too long.
     FirstToken,
+    /// `auto` does not want it.
+    Unwanted(auto::LeftOut),
     /// It stands for a combo that has nothing to try; the reasons are those of the combo's own targets.
     NothingInside,
 }
@@ -107,6 +121,13 @@ impl LeftOut {
             LeftOut::ContextRequirements => "context_requirements",
             LeftOut::ToolLimit { .. } => "tool_limit",
             LeftOut::FirstToken => "predictive_ttft",
+            LeftOut::Unwanted(unwanted) => match unwanted {
+                auto::LeftOut::CircuitOpen => "circuit_open",
+                auto::LeftOut::NotInPool => "not_in_pool",
+                auto::LeftOut::SelfHealing { .. } => "self_healing",
+                auto::LeftOut::OverBudget => "over_budget",
+                auto::LeftOut::ServiceLevel => "service_level",
+            },
             LeftOut::NothingInside => "combo_empty",
         }
     }
@@ -120,7 +141,7 @@ pub struct Refusal {
 }
 
 /// What nobody offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
     /// 400 `capability_mismatch`: these, each lacking in some target.
     Capability(Vec<Capability>),
@@ -128,6 +149,8 @@ pub enum Cause {
     ContextRequirements,
     /// 400 `tool_limit_exceeded`: the highest limit there is.
     ToolLimit { limit: u32, tools: u32 },
+    /// 402: nothing fits a strict budget.
+    OverBudget(auto::OverBudget),
 }
 
 impl Plan {
@@ -144,6 +167,16 @@ impl Plan {
             Plan::Panel { members, .. } => members.is_empty(),
             Plan::Chain { links, .. } => links.is_empty(),
         }
+    }
+
+    /// Who is asked first.
+    pub fn first(&self) -> Option<&Target> {
+        let index = match self {
+            Plan::Ranked { attempts, .. } => attempts.first()?.target,
+            Plan::Panel { members, .. } => *members.first()?,
+            Plan::Chain { links, .. } => *links.first()?.first()?,
+        };
+        self.pool().targets.get(index)
     }
 
     /// Everyone who is left out, those of nested combos included.
@@ -163,10 +196,10 @@ pub fn plan(
     rng: &mut impl Rng,
 ) -> Result<Plan, Refusal> {
     let Expansion { mut targets, nested, .. } = expansion.into();
-    let steps = steps(&targets);
+    let (steps, incident) = (steps(&targets), auto::incident(&targets));
     let mut left_out = Vec::new();
     let mut inside = plan_nested(&mut targets, nested, &mut left_out, view, memory, rng);
-    sift(&mut targets, &mut left_out, view)?;
+    sift::sift(&mut targets, &mut left_out, view)?;
     let nested = match inside.is_empty() {
         true => BTreeMap::new(),
         false => targets.iter().enumerate().filter_map(|(n, t)| Some((n, inside.remove(&t.execution_key)?))).collect(),
@@ -176,8 +209,12 @@ pub fn plan(
         Route::Direct => ranked((0..pool.targets.len()).collect(), pool),
         Route::Combo { strategy: Strategy::Fusion, .. } => panel(pool, view),
         Route::Combo { strategy: Strategy::Pipeline, .. } => chain(pool, &steps),
-        Route::Combo { strategy, tiers, protects_cache } => {
-            let order = rank(strategy, tiers, &pool.targets, view, memory, rng);
+        Route::Combo { strategy, tiers, protects_cache, taste } => {
+            let mut pool = pool;
+            let order = match strategy {
+                Strategy::Auto => by_score(&mut pool, taste, incident, view, memory, rng)?,
+                _ => rank(strategy, tiers, &pool.targets, view, memory, rng),
+            };
             let mut attempts = placed(order);
             let keeps = strategy.keeps_conversations() && !view.config.disable_session_stickiness;
             if keeps || protects_cache {
@@ -208,7 +245,8 @@ fn ranked(order: Vec<usize>, pool: Pool) -> Plan {
     Plan::Ranked { pool, attempts: placed(order) }
 }
 
-/// Plans the combos inside this one. One with nothing to try is left out with all its reasons.
+/// Plans the combos inside this one. Each then looks like the target it would ask first; one with nothing to try is left out
+/// with all its reasons.
 fn plan_nested(
     targets: &mut Vec<Target>,
     mut nested: BTreeMap<String, Nested>,
@@ -225,10 +263,15 @@ fn plan_nested(
         let Some(Nested { combo, strategy, tiers, config, expansion }) = nested.remove(&target.execution_key) else {
             return true;
         };
-        let route = Route::Combo { strategy, tiers: tiers.as_ref(), protects_cache: false };
+        let route = Route::Combo { strategy, tiers: tiers.as_ref(), protects_cache: false, taste: None };
         let inner = View { combo: &combo, config: &config, ..*view };
         let reasons = match nested_plan(&route, expansion, &inner, memory, rng) {
             Ok(plan) if !plan.is_empty() => {
+                if let Some(first) = plan.first() {
+                    target.provider.clone_from(&first.provider);
+                    target.model.clone_from(&first.model);
+                    target.facts.clone_from(&first.facts);
+                }
                 target.availability = Availability::Available;
                 plans.insert(target.execution_key.clone(), plan);
                 return true;
@@ -254,88 +297,24 @@ fn nested_plan(
     plan(route, expansion, view, memory, &mut rng)
 }
 
-/// Takes out of `targets` whatever cannot or may not serve the request now.
-fn sift(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, view: &View<'_>) -> Result<(), Refusal> {
-    let (request, config) = (view.request, view.config);
-    if !request.tags.is_empty() {
-        let lacks = |target: &Target| !target.tags.iter().any(|tag| request.tags.contains(tag));
-        take_unless_all(targets, left_out, |target| lacks(target).then_some(LeftOut::Tag));
-    }
-    let lacking = |target: &Target| capability::missing(target, request).map(LeftOut::Capability);
-    if !take_unless_all(targets, left_out, lacking) && !config.compat_filter_fail_open {
-        let mut missing: Vec<Capability> = targets.iter().filter_map(|t| capability::missing(t, request)).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        return Err(refuse(Cause::Capability(missing), targets, left_out, lacking));
-    }
-    if let Some(least) = config.context_requirements.min_context_window {
-        let small = |target: &Target| {
-            target.facts.context_window.is_some_and(|window| window < least).then_some(LeftOut::ContextRequirements)
-        };
-        let some_left = take_unless_all(targets, left_out, small);
-        if !some_left && config.context_requirements.mode == ContextMode::Strict {
-            return Err(refuse(Cause::ContextRequirements, targets, left_out, small));
-        }
-    }
-    let tools = request.tool_count;
-    let limited = |target: &Target| {
-        let limit = target.facts.max_tools.filter(|limit| tools > *limit);
-        limit.map(|limit| LeftOut::ToolLimit { limit })
-    };
-    if !take_unless_all(targets, left_out, limited) {
-        let limit = targets.iter().filter_map(|target| target.facts.max_tools).max().unwrap_or(0);
-        return Err(refuse(Cause::ToolLimit { limit, tools }, targets, left_out, limited));
-    }
-    take(targets, left_out, |target| match &target.availability {
-        Availability::Available => None,
-        Availability::Excluded(exclusion) => Some(LeftOut::Spared(exclusion.clone())),
-    });
-    if let Some(limit) = config.first_token_limit() {
-        let slow = |telemetry: &Telemetry| {
-            let figure = telemetry.first_token.filter(|_| telemetry.samples >= Telemetry::ENOUGH);
-            figure.is_some_and(|figure| figure > limit.as_millis() as f64)
-        };
-        take_unless_all(targets, left_out, |target| slow(&target.facts.telemetry).then_some(LeftOut::FirstToken));
-    }
-    Ok(())
-}
-
-/// Moves those with a reason to the left-out ones.
-fn take(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, reason: impl Fn(&Target) -> Option<LeftOut>) {
-    if targets.iter().all(|target| reason(target).is_none()) {
-        return;
-    }
-    let mut kept = Vec::with_capacity(targets.len());
-    for target in targets.drain(..) {
-        match reason(&target) {
-            Some(reason) => left_out.push((target, reason)),
-            None => kept.push(target),
-        }
-    }
-    *targets = kept;
-}
-
-/// The same, but nobody is moved where everybody would be. Whether there is somebody without a reason, or nobody at all.
-fn take_unless_all(
-    targets: &mut Vec<Target>,
-    left_out: &mut Vec<(Target, LeftOut)>,
-    reason: impl Fn(&Target) -> Option<LeftOut>,
-) -> bool {
-    if !targets.is_empty() && targets.iter().all(|target| reason(target).is_some()) {
-        return false;
-    }
-    take(targets, left_out, reason);
-    true
-}
-
-fn refuse(
-    cause: Cause,
-    targets: &mut Vec<Target>,
-    left_out: &mut Vec<(Target, LeftOut)>,
-    reason: impl Fn(&Target) -> Option<LeftOut>,
-) -> Refusal {
-    take(targets, left_out, reason);
-    Refusal { cause, left_out: std::mem::take(left_out) }
+/// The order of `auto`, which may also leave out.
+fn by_score(
+    pool: &mut Pool,
+    taste: Option<Taste<'_>>,
+    incident: bool,
+    view: &View<'_>,
+    memory: &mut Memory,
+    rng: &mut impl Rng,
+) -> Result<Vec<usize>, Refusal> {
+    let (profile, layers) = (Profile::default(), Layers::default());
+    let Taste { profile, layers } = taste.unwrap_or(Taste { profile: &profile, layers: &layers });
+    let last_good = lkgp::find(&pool.targets, view, &memory.last_good);
+    let scene = auto::Scene { profile, layers, last_good, incident };
+    let choice = auto::rank(&pool.targets, view, &scene, &mut memory.auto, rng)
+        .map_err(|over| Refusal { cause: Cause::OverBudget(over), left_out: std::mem::take(&mut pool.left_out) })?;
+    let unwanted = choice.left_out.into_iter();
+    pool.left_out.extend(unwanted.map(|(index, why)| (pool.targets[index].clone(), LeftOut::Unwanted(why))));
+    Ok(choice.order)
 }
 
 /// The order of a strategy that asks one target at a time.
@@ -447,6 +426,8 @@ pub fn soonest(left_out: &[(Target, LeftOut)]) -> Option<Timestamp> {
         | LeftOut::ToolLimit { .. }
         | LeftOut::FirstToken
         | LeftOut::NothingInside => None,
+        LeftOut::Unwanted(auto::LeftOut::SelfHealing { until }) => Some(*until),
+        LeftOut::Unwanted(_) => None,
     };
     left_out.iter().filter_map(|(_, left_out)| until(left_out)).min()
 }

@@ -111,6 +111,7 @@ pub fn refused(cause: &Cause, terminal: &Terminal<'_>) -> ComboAnswer {
     let (status, code, why) = match cause {
         Cause::Capability(_) => (400, code::CAPABILITY_MISMATCH, code::CAPABILITY_MISMATCH),
         Cause::ContextRequirements => (404, code::CONTEXT_REQUIREMENTS_EXHAUSTED, code::CONTEXT_REQUIREMENTS_EXHAUSTED),
+        Cause::OverBudget(_) => (402, code_of(402), "over_budget"),
         Cause::ToolLimit { .. } => (400, code::TOOL_LIMIT_EXCEEDED, code::TOOL_LIMIT_EXCEEDED),
     };
     finished(plain(status, code), why, None, terminal)
@@ -337,6 +338,7 @@ fn spared(left_out: &LeftOut) -> Option<&Exclusion> {
         | LeftOut::ContextRequirements
         | LeftOut::ToolLimit { .. }
         | LeftOut::FirstToken
+        | LeftOut::Unwanted(_)
         | LeftOut::NothingInside => None,
     }
 }

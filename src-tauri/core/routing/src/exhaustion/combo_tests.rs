@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::capability::Capability;
+use crate::strategies::auto::OverBudget;
 use crate::strategies::fixtures::{NOW, target};
 
 /// What spares the nth target: mechanism, milliseconds left, cause.
@@ -248,6 +249,7 @@ fn what_nobody_could_ever_serve_is_refused_with_the_reason_of_each() {
     for (cause, status, code) in [
         (Cause::Capability(vec![Capability::Vision]), 400, "capability_mismatch"),
         (Cause::ContextRequirements, 404, "context_requirements_exhausted"),
+        (Cause::OverBudget(OverBudget { cap: 1.0, cheapest: 2.0 }), 402, "payment_required"),
         (Cause::ToolLimit { limit: 1, tools: 2 }, 400, "tool_limit_exceeded"),
     ] {
         let answer = refused(&cause, &terminal);
