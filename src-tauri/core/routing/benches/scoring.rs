@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use routing::combo::Config;
 use routing::quota_share;
+use routing::score::fitness::Layers;
 use routing::strategies::auto::{self, Profile, Scene};
 use routing::target::{Facts, Telemetry};
 use routing::view::{RequestFacts, Task};
@@ -79,10 +80,10 @@ fn with_view<R>(body: impl FnOnce(View<'_>) -> R) -> R {
 
 #[divan::bench(args = COUNTS)]
 fn by_score(bencher: Bencher<'_, '_>, count: usize) {
-    let (targets, profile) = (targets(count), Profile::default());
+    let (targets, layers, profile) = (targets(count), Layers::default(), Profile::default());
     let (mut memory, mut rng) = (auto::Memory::default(), ChaCha8Rng::seed_from_u64(1));
     with_view(|view| {
-        let scene = Scene { profile: &profile, last_good: None, incident: false };
+        let scene = Scene { profile: &profile, layers: &layers, last_good: None, incident: false };
         bencher.bench_local(|| auto::rank(black_box(&targets), &view, &scene, &mut memory, &mut rng));
     });
 }

@@ -54,7 +54,6 @@ impl Memory {
     /// It was answered well. Whether the last known good changed, which the store then puts down.
     pub fn served(&mut self, dispatch: &Dispatch<'_>, request: &RequestFacts, now: Timestamp) -> bool {
         let key = &dispatch.target.execution_key;
-        self.auto.healing.on_success(key, now);
         if let Some(session) = &request.session {
             self.sessions.keep(dispatch.combo, session, key, now);
         }
@@ -65,8 +64,7 @@ impl Memory {
     }
 
     /// It failed by the upstream's doing. Whether the last known good changed.
-    pub fn failed(&mut self, dispatch: &Dispatch<'_>, now: Timestamp) -> bool {
-        self.auto.healing.on_failure(&dispatch.target.execution_key, now);
+    pub fn failed(&mut self, dispatch: &Dispatch<'_>) -> bool {
         self.last_good.forget(dispatch.combo, &dispatch.place())
     }
 }
@@ -97,7 +95,7 @@ mod tests {
         assert!(!memory.served(&dispatch, &request, NOW), "no news");
         assert_eq!(memory.counts.of("s1", NOW), 1.0);
         assert_eq!((memory.sessions.of("c", "s", NOW), memory.prefixes.of("c", "k", NOW)), (Some("s1"), Some("s1")));
-        assert!(memory.failed(&dispatch, NOW));
+        assert!(memory.failed(&dispatch));
         assert_eq!((memory.last_good.of("c"), memory.sessions.of("c", "s", NOW)), (None, Some("s1")));
     }
 }

@@ -20,8 +20,8 @@ use crate::quota_share;
 use crate::stickiness;
 use crate::strategies::fusion::{self, Judge, Quorum};
 use crate::strategies::{
-    auto, cache_optimized, context_optimized, context_relay, cost_optimized, fill_first, headroom, least_used, lkgp,
-    p2c, pipeline, priority, random, reset_aware, reset_window, round_robin, strict_random, weighted,
+    cache_optimized, context_optimized, context_relay, cost_optimized, fill_first, headroom, least_used, lkgp, p2c,
+    pipeline, priority, random, reset_aware, reset_window, round_robin, strict_random, weighted,
 };
 use crate::target::{Target, Telemetry};
 use crate::view::View;
@@ -93,8 +93,6 @@ pub enum LeftOut {
     },
     /// Its first token usually takes too long.
     FirstToken,
-    /// `auto` passed over it.
-    Auto(auto::LeftOut),
     /// It stands for a combo that has nothing to try; the reasons are those of the combo's own targets.
     NothingInside,
 }
@@ -109,7 +107,6 @@ impl LeftOut {
             LeftOut::ContextRequirements => "context_requirements",
             LeftOut::ToolLimit { .. } => "tool_limit",
             LeftOut::FirstToken => "predictive_ttft",
-            LeftOut::Auto(reason) => reason.as_str(),
             LeftOut::NothingInside => "combo_empty",
         }
     }
@@ -123,7 +120,7 @@ pub struct Refusal {
 }
 
 /// What nobody offers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// 400 `capability_mismatch`: these, each lacking in some target.
     Capability(Vec<Capability>),
@@ -131,8 +128,6 @@ pub enum Cause {
     ContextRequirements,
     /// 400 `tool_limit_exceeded`: the highest limit there is.
     ToolLimit { limit: u32, tools: u32 },
-    /// 402: nothing fits the strict budget of `auto`.
-    OverBudget(auto::OverBudget),
 }
 
 impl Plan {
@@ -169,7 +164,6 @@ pub fn plan(
 ) -> Result<Plan, Refusal> {
     let Expansion { mut targets, nested, .. } = expansion.into();
     let steps = steps(&targets);
-    let incident = auto::incident(&targets);
     let mut left_out = Vec::new();
     let mut inside = plan_nested(&mut targets, nested, &mut left_out, view, memory, rng);
     sift(&mut targets, &mut left_out, view)?;
@@ -177,17 +171,13 @@ pub fn plan(
         true => BTreeMap::new(),
         false => targets.iter().enumerate().filter_map(|(n, t)| Some((n, inside.remove(&t.execution_key)?))).collect(),
     };
-    let mut pool = Pool { targets, nested, left_out };
+    let pool = Pool { targets, nested, left_out };
     Ok(match *route {
         Route::Direct => ranked((0..pool.targets.len()).collect(), pool),
         Route::Combo { strategy: Strategy::Fusion, .. } => panel(pool, view),
         Route::Combo { strategy: Strategy::Pipeline, .. } => chain(pool, &steps),
         Route::Combo { strategy, tiers, protects_cache } => {
-            let order = if strategy == Strategy::Auto {
-                by_score(&mut pool, incident, view, memory, rng)?
-            } else {
-                rank(strategy, tiers, &pool.targets, view, memory, rng)
-            };
+            let order = rank(strategy, tiers, &pool.targets, view, memory, rng);
             let mut attempts = placed(order);
             let keeps = strategy.keeps_conversations() && !view.config.disable_session_stickiness;
             if keeps || protects_cache {
@@ -380,31 +370,6 @@ fn rank(
     }
 }
 
-/// The order of `auto`, which may pass over targets and refuse. A target that is passed over stays in the pool.
-fn by_score(
-    pool: &mut Pool,
-    incident: bool,
-    view: &View<'_>,
-    memory: &mut Memory,
-    rng: &mut impl Rng,
-) -> Result<Vec<usize>, Refusal> {
-    let last_good = memory.last_good.among(view.combo, &pool.targets);
-    let scene = auto::Scene { profile: &view.request.profile, last_good, incident };
-    match auto::rank(&pool.targets, view, &scene, &mut memory.auto, rng) {
-        Ok(choice) => {
-            let passed_over = |(index, reason): (usize, _)| (pool.targets[index].clone(), LeftOut::Auto(reason));
-            pool.left_out.extend(choice.left_out.into_iter().map(passed_over));
-            Ok(choice.order)
-        }
-        Err(over) => {
-            let dear = |target| (target, LeftOut::Auto(auto::LeftOut::OverBudget));
-            let mut left_out = std::mem::take(&mut pool.left_out);
-            left_out.extend(pool.targets.drain(..).map(dear));
-            Err(Refusal { cause: Cause::OverBudget(over), left_out })
-        }
-    }
-}
-
 /// Moves the conversation's target forward: to the very front where the session was, or to the front of the targets of
 /// its own model where only the beginning of the prompt is known there.
 fn keep_conversation(
@@ -481,7 +446,6 @@ pub fn soonest(left_out: &[(Target, LeftOut)]) -> Option<Timestamp> {
         | LeftOut::ContextRequirements
         | LeftOut::ToolLimit { .. }
         | LeftOut::FirstToken
-        | LeftOut::Auto(_)
         | LeftOut::NothingInside => None,
     };
     left_out.iter().filter_map(|(_, left_out)| until(left_out)).min()

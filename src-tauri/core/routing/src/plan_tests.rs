@@ -1,15 +1,13 @@
 use std::sync::Arc;
 
 use domain::quota::Quota;
-use domain::{ConnectionId, Mechanism, Millis};
+use domain::{Mechanism, Millis};
 use proptest::prelude::{Just, any, prop, prop_assert_eq, prop_assume, prop_oneof, proptest};
 use proptest::strategy::Strategy as Generator;
 
 use super::*;
 use crate::combo::Config;
-use crate::combo::config::BudgetMode;
-use crate::memory::Dispatch;
-use crate::strategies::fixtures::{NOW, World, each, quota, rng, target, targets};
+use crate::strategies::fixtures::{NOW, World, quota, rng, target, targets};
 use crate::target::Facts;
 use crate::view::Needs;
 
@@ -304,33 +302,4 @@ fn a_chain_has_every_step_or_is_none() {
     let broken = planned(Strategy::Pipeline, steps, &world, &mut Memory::default());
     assert!(broken.is_empty());
     assert_eq!(reasons(&broken.pool().left_out), [("s1", "resting")]);
-}
-
-#[test]
-fn auto_passes_over_what_has_failed_and_says_so() {
-    let mut world = World::default();
-    let (mut memory, targets) = (Memory::default(), targets(3));
-    world.request.profile.exploration_rate = 0.0;
-    let connection = ConnectionId::from("a");
-    for _ in 0..3 {
-        let dispatch = Dispatch { combo: "c", target: &targets[0], connection: &connection };
-        memory.failed(&dispatch, NOW);
-    }
-    let plan = planned(Strategy::Auto, targets, &world, &mut memory);
-    assert_eq!(order(&plan), ["s1", "s2"]);
-    assert_eq!(plan.pool().left_out.iter().map(|(_, reason)| reason.reason()).collect::<Vec<_>>(), ["self_healing"]);
-}
-
-#[test]
-fn auto_refuses_what_no_strict_budget_allows() {
-    let mut world = World::default();
-    world.config.auto_config.budget_usd = Some(0.01);
-    world.config.auto_config.budget_mode = BudgetMode::Strict;
-    let dear = each([30.0, 20.0], |target, price| {
-        (target.facts.input_price, target.facts.output_price) = (Some(price), Some(price));
-    });
-    let refusal =
-        plan(&combo(Strategy::Auto), dear, &world.view(), &mut Memory::default(), &mut rng(1)).expect_err("too dear");
-    assert_eq!(refusal.cause, Cause::OverBudget(auto::OverBudget { cap: 0.01, cheapest: 0.02 }));
-    assert_eq!(refusal.left_out.len(), 2);
 }

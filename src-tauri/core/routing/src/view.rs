@@ -3,7 +3,6 @@
 use domain::Timestamp;
 
 use crate::combo::Config;
-use crate::strategies::auto::Profile;
 
 /// Handed to every strategy.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +25,6 @@ pub struct RequestFacts {
     pub tags: Vec<String>,
     pub needs: Needs,
     pub task: Task,
-    /// What the virtual name asks of `auto`.
-    pub profile: Profile,
     /// Estimate of input plus requested output, tokens.
     pub estimated_tokens: u64,
     pub tool_count: u32,

@@ -35,6 +35,7 @@ use crate::{Target, View};
 pub struct Scene<'a> {
     /// Of the virtual name that was asked; a combo's settings lie over it.
     pub profile: &'a Profile,
+    pub layers: &'a Layers,
     /// Index of the target that served this combo last.
     pub last_good: Option<usize>,
     /// See [`incident`].
@@ -45,8 +46,6 @@ pub struct Scene<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     pub healing: SelfHealing,
-    /// What the user and the catalogue say of models; the shell sets it when that changes.
-    pub layers: Layers,
     fitness: fitness::Cache,
     /// Cursor of each tier, by combo; the oldest combo is forgotten first.
     rotors: IndexMap<String, [u64; 3]>,
@@ -107,19 +106,6 @@ pub enum LeftOut {
     ServiceLevel,
 }
 
-impl LeftOut {
-    /// Stable word for the trace.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LeftOut::CircuitOpen => "circuit_open",
-            LeftOut::NotInPool => "candidate_pool",
-            LeftOut::SelfHealing { .. } => "self_healing",
-            LeftOut::OverBudget => "over_budget",
-            LeftOut::ServiceLevel => "service_level",
-        }
-    }
-}
-
 /// No candidate fits a strict budget: 402.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverBudget {
@@ -156,7 +142,7 @@ pub fn rank(
     let mut left_out = Vec::new();
     let candidates = candidates(targets, config, &mut left_out);
     let weights = scene.profile.weights(config);
-    let pool = pool(targets, &candidates, view, scene, &weights, memory);
+    let pool = pool(targets, &candidates, view, scene, &weights, &mut memory.fitness);
     let scored = scores(&pool, &weights, scene.profile);
     let healthy = heal(&pool, &scored, view.now, &mut memory.healing, &mut left_out);
     let (mut affordable, mut dear) = split_by_budget(healthy, view, config);
@@ -189,15 +175,10 @@ pub fn rank(
 
 /// Each available target with every factor of its score, in the order of the list: what the preview shows. Changes
 /// nothing.
-pub fn explain(
-    targets: &[Target],
-    view: &View<'_>,
-    profile: &Profile,
-    layers: &Layers,
-) -> Vec<(usize, Vec<Breakdown>)> {
+pub fn explain(targets: &[Target], view: &View<'_>, scene: &Scene<'_>) -> Vec<(usize, Vec<Breakdown>)> {
     let available: Vec<usize> = available(targets).collect();
-    let weights = profile.weights(&view.config.auto_config);
-    let pool = Pool::explained(targets, &available, view, profile.hint, layers);
+    let weights = scene.profile.weights(&view.config.auto_config);
+    let pool = Pool::explained(targets, &available, view, scene.profile.hint, scene.layers);
     pool.members.iter().map(|member| (member.index, score::breakdown(member, &pool, &weights))).collect()
 }
 
@@ -246,12 +227,12 @@ fn pool<'a>(
     view: &View<'a>,
     scene: &Scene<'_>,
     weights: &Weights,
-    memory: &mut Memory,
+    cache: &mut fitness::Cache,
 ) -> Pool<'a> {
     let with_prefix = weights.of(Factor::CacheAffinity) > 0.0;
     let with_fitness = weights.of(Factor::TaskFit) > 0.0;
     Pool::new(targets, candidates, view, scene.profile.hint, with_prefix, |model| {
-        if with_fitness { memory.fitness.fitness(&memory.layers, model, view.request.task) } else { 0.0 }
+        if with_fitness { cache.fitness(scene.layers, model, view.request.task) } else { 0.0 }
     })
 }
 

@@ -42,12 +42,6 @@ impl LastGood {
     pub fn of(&self, combo: &str) -> Option<&Place> {
         self.0.peek(combo)
     }
-
-    /// Index of the target that is there, of those that may be tried.
-    pub fn among(&self, combo: &str, targets: &[Target]) -> Option<usize> {
-        let place = self.of(combo)?;
-        targets.iter().position(|target| place.is(target))
-    }
 }
 
 impl Default for LastGood {
@@ -58,7 +52,8 @@ impl Default for LastGood {
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, last: &LastGood) -> Vec<usize> {
-    match last.among(view.combo, targets) {
+    let found = last.of(view.combo).and_then(|place| targets.iter().position(|target| place.is(target)));
+    match found {
         Some(index) => with_first(index, targets.len()),
         None => (0..targets.len()).collect(),
     }

@@ -15,6 +15,7 @@ use crate::view::RequestFacts;
 struct World {
     config: Config,
     profile: Profile,
+    layers: Layers,
     request: RequestFacts,
     last_good: Option<usize>,
     memory: Memory,
@@ -28,7 +29,12 @@ impl World {
 
     fn choose(&mut self, targets: &[Target], rng: &mut ChaCha8Rng) -> Result<Choice, OverBudget> {
         let view = View { config: &self.config, ..view(&self.request) };
-        let scene = Scene { profile: &self.profile, last_good: self.last_good, incident: incident(targets) };
+        let scene = Scene {
+            profile: &self.profile,
+            layers: &self.layers,
+            last_good: self.last_good,
+            incident: incident(targets),
+        };
         rank(targets, &view, &scene, &mut self.memory, rng)
     }
 
@@ -305,7 +311,8 @@ fn a_service_level_prefers_what_meets_it_and_can_insist() {
 fn a_preview_shows_every_factor_and_changes_nothing() {
     let world = World::default();
     let targets = by_quality(&[0.9, 0.1]);
-    let explained = explain(&targets, &view(&world.request), &world.profile, &Layers::default());
+    let scene = Scene { profile: &world.profile, layers: &world.layers, last_good: None, incident: false };
+    let explained = explain(&targets, &view(&world.request), &scene);
     assert_eq!(explained.len(), 2);
     let quality = explained[0].1.iter().find(|part| part.factor == Factor::Quality).expect("all factors");
     assert!((quality.share - 0.027).abs() < 1e-4);
