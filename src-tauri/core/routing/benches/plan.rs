@@ -76,7 +76,7 @@ fn targets(count: u32) -> Vec<Target> {
                     first_token: Some(share * 500.0),
                     success_rate: Some(1.0 - share),
                 },
-                quota: Some(Quota { windows, limit_reached: false, fetched_at: Timestamp::ZERO }),
+                quota: Some(Quota { windows, ..Quota::default() }),
                 ..Facts::default()
             },
             availability: availability(n % 5 != 4),
@@ -95,7 +95,7 @@ fn combo<const COUNT: u32>(bencher: Bencher<'_, '_>, strategy: Strategy) {
         ..RequestFacts::default()
     };
     let view = View { now: Timestamp::from_millis(1), combo: "c", config: &config, request: &request };
-    let route = Route::Combo { strategy, tiers: None, protects_cache: false };
+    let route = Route::Combo { strategy, tiers: None, protects_cache: false, taste: None };
     let (mut memory, mut rng) = (Memory::default(), ChaCha8Rng::seed_from_u64(1));
     bencher
         .with_inputs(|| targets.clone())

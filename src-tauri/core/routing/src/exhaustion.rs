@@ -1,5 +1,7 @@
 //! What to answer when nothing is left to try: one decision table (gateway specification, 3.9; resilience specification,
-//! 2.7 and 4.8; decisions 3 and 39).
+//! 2.7 and 4.8; decisions 3 and 39). A combo says more, and has a table of its own: [`combo`].
+
+pub mod combo;
 
 use domain::health::LastError;
 use domain::request_log::ExclusionRecord;

@@ -3,31 +3,68 @@
 //! Worked out when somebody looks, not while a request waits: a plan only notes what moved a target
 //! ([`crate::plan::Placed`]); the figures of its strategy are asked for here, of the same memory.
 
+use serde::Serialize;
+
 use crate::combo::Strategy;
 use crate::memory::Memory;
-use crate::strategies::{cache_optimized, headroom, p2c, reset_aware, reset_window};
+use crate::plan::Taste;
+use crate::score::Breakdown;
+use crate::score::fitness::Layers;
+use crate::strategies::auto::{self, Profile};
+use crate::strategies::{cache_optimized, headroom, lkgp, p2c, reset_aware, reset_window};
 use crate::target::Target;
 use crate::view::View;
 
+/// What places one target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The figures its strategy compares; none where it compares nothing, or nothing is known.
+    pub figures: Vec<Figure>,
+    /// Of `auto`: every factor of the score.
+    pub factors: Vec<Breakdown>,
+}
+
 /// One figure a strategy compares. Always finite.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// Stable word; its unit is part of it where it has one.
     pub name: &'static str,
     pub value: f64,
 }
 
-/// The figures by which `strategy` places the target; none where it compares nothing, or nothing is known.
-pub fn figures(strategy: Strategy, target: &Target, view: &View<'_>, memory: &Memory) -> Vec<Figure> {
+/// One explanation for each of a plan's targets, in their order.
+pub fn explain(
+    strategy: Strategy,
+    targets: &[Target],
+    view: &View<'_>,
+    memory: &Memory,
+    taste: Option<Taste<'_>>,
+) -> Vec<Explanation> {
+    let plain = |target| Explanation { figures: figures(strategy, target, view, memory), factors: Vec::new() };
+    let mut explanations: Vec<Explanation> = targets.iter().map(plain).collect();
+    if strategy == Strategy::Auto {
+        let (profile, layers) = (Profile::default(), Layers::default());
+        let Taste { profile, layers } = taste.unwrap_or(Taste { profile: &profile, layers: &layers });
+        let last_good = lkgp::find(targets, view, &memory.last_good);
+        let scene = auto::Scene { profile, layers, last_good, incident: auto::incident(targets) };
+        for (index, factors) in auto::explain(targets, view, &scene) {
+            explanations[index].figures =
+                vec![Figure { name: "score", value: factors.iter().map(|factor| factor.share).sum() }];
+            explanations[index].factors = factors;
+        }
+    }
+    explanations
+}
+
+fn figures(strategy: Strategy, target: &Target, view: &View<'_>, memory: &Memory) -> Vec<Figure> {
     let facts = &target.facts;
     let found = match strategy {
         Strategy::Weighted => [("weight", Some(f64::from(target.weight))), NOTHING],
         Strategy::P2c => [("score", Some(p2c::score(target))), NOTHING],
         Strategy::LeastUsed => [("requests", Some(memory.counts.of(&target.execution_key, view.now))), NOTHING],
         Strategy::CostOptimized => [("inputPrice", facts.input_price), ("outputPrice", facts.output_price)],
-        Strategy::ResetAware => {
-            [("score", Some(reset_aware::score(facts.quota.as_ref(), view.config, view.now))), NOTHING]
-        }
+        Strategy::ResetAware => [("score", Some(reset_aware::score(target, view.config, view.now))), NOTHING],
         Strategy::ResetWindow => {
             let wait = facts.quota.as_ref().and_then(|quota| reset_window::wait(quota, view));
             [("resetInSeconds", wait.map(|wait| wait.as_millis() as f64 / 1_000.0)), NOTHING]
@@ -39,6 +76,10 @@ pub fn figures(strategy: Strategy, target: &Target, view: &View<'_>, memory: &Me
             let share = key.map(|key| cache_optimized::score(key, target) as f64 / u64::MAX as f64);
             [("affinity", share), NOTHING]
         }
+        Strategy::QuotaShare => {
+            let places = facts.max_concurrent.map(f64::from);
+            [("inFlight", Some(f64::from(facts.in_flight))), ("maxConcurrent", places)]
+        }
         Strategy::Priority
         | Strategy::RoundRobin
         | Strategy::ContextRelay
@@ -48,11 +89,10 @@ pub fn figures(strategy: Strategy, target: &Target, view: &View<'_>, memory: &Me
         | Strategy::Auto
         | Strategy::Lkgp
         | Strategy::Fusion
-        | Strategy::Pipeline
-        | Strategy::QuotaShare => [NOTHING, NOTHING],
+        | Strategy::Pipeline => [NOTHING, NOTHING],
     };
-    let finite = found.into_iter().filter_map(|(name, value)| Some(Figure { name, value: value? }));
-    finite.filter(|figure| figure.value.is_finite()).collect()
+    let known = found.into_iter().filter_map(|(name, value)| Some(Figure { name, value: value? }));
+    known.filter(|figure| figure.value.is_finite()).collect()
 }
 
 const NOTHING: (&str, Option<f64>) = ("", None);
@@ -60,7 +100,7 @@ const NOTHING: (&str, Option<f64>) = ("", None);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategies::fixtures::{World, quota, target};
+    use crate::strategies::fixtures::{World, quota, target, targets};
     use crate::target::Breaker;
 
     #[test]
@@ -79,6 +119,7 @@ mod tests {
             (Strategy::ResetWindow, vec![("resetInSeconds", 90.0)]),
             (Strategy::Headroom, vec![("free", 0.75)]),
             (Strategy::ContextOptimized, vec![("contextWindow", 8_000.0)]),
+            (Strategy::QuotaShare, vec![("inFlight", 0.0)]),
             (Strategy::CacheOptimized, vec![]),
             (Strategy::Priority, vec![]),
         ] {
@@ -96,5 +137,18 @@ mod tests {
         for strategy in [Strategy::P2c, Strategy::ResetAware, Strategy::ResetWindow, Strategy::CostOptimized] {
             assert_eq!(figures(strategy, &open, &world.view(), &memory), [], "{strategy}");
         }
+    }
+
+    #[test]
+    fn a_score_is_the_sum_of_its_factors() {
+        let explained = explain(Strategy::Auto, &targets(2), &World::default().view(), &Memory::default(), None);
+        for Explanation { figures, factors } in &explained {
+            assert!(!factors.is_empty());
+            assert!((figures[0].value - factors.iter().map(|factor| factor.share).sum::<f64>()).abs() < 1e-9);
+        }
+        assert_eq!(
+            explain(Strategy::Priority, &targets(2), &World::default().view(), &Memory::default(), None).len(),
+            2
+        );
     }
 }

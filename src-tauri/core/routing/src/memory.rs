@@ -7,6 +7,7 @@
 use domain::{ConnectionId, Timestamp};
 
 use crate::account;
+use crate::combo::Strategy;
 use crate::lru::Turns;
 use crate::quota_share;
 use crate::stickiness::{Prefixes, Sessions};
@@ -40,6 +41,7 @@ pub struct Memory {
 pub struct Dispatch<'a> {
     /// The combo, or for a nested one its own name: each level is told.
     pub combo: &'a str,
+    pub strategy: Strategy,
     pub target: &'a Target,
     /// The account that was used.
     pub connection: &'a ConnectionId,
@@ -60,11 +62,17 @@ impl Memory {
         if let Some(prefix) = &request.cache_key {
             self.prefixes.keep(dispatch.combo, prefix, key, now);
         }
+        if dispatch.strategy == Strategy::Auto {
+            self.auto.healing.on_success(key, now);
+        }
         self.last_good.remember(dispatch.combo, dispatch.place())
     }
 
     /// It failed by the upstream's doing. Whether the last known good changed.
-    pub fn failed(&mut self, dispatch: &Dispatch<'_>) -> bool {
+    pub fn failed(&mut self, dispatch: &Dispatch<'_>, now: Timestamp) -> bool {
+        if dispatch.strategy == Strategy::Auto {
+            self.auto.healing.on_failure(&dispatch.target.execution_key, now);
+        }
         self.last_good.forget(dispatch.combo, &dispatch.place())
     }
 }
@@ -87,7 +95,7 @@ mod tests {
     #[test]
     fn a_success_is_remembered_by_everyone_concerned_and_its_failure_forgets_the_last_good_only() {
         let (mut memory, target, connection) = (Memory::default(), target(1), ConnectionId::from("a"));
-        let dispatch = Dispatch { combo: "c", target: &target, connection: &connection };
+        let dispatch = Dispatch { combo: "c", strategy: Strategy::Auto, target: &target, connection: &connection };
         let request =
             RequestFacts { session: Some("s".to_owned()), cache_key: Some("k".to_owned()), ..RequestFacts::default() };
         memory.dispatched(&dispatch, NOW);
@@ -95,7 +103,7 @@ mod tests {
         assert!(!memory.served(&dispatch, &request, NOW), "no news");
         assert_eq!(memory.counts.of("s1", NOW), 1.0);
         assert_eq!((memory.sessions.of("c", "s", NOW), memory.prefixes.of("c", "k", NOW)), (Some("s1"), Some("s1")));
-        assert!(memory.failed(&dispatch));
+        assert!(memory.failed(&dispatch, NOW));
         assert_eq!((memory.last_good.of("c"), memory.sessions.of("c", "s", NOW)), (None, Some("s1")));
     }
 }

@@ -17,7 +17,9 @@ use crate::combo::config::ContextMode;
 use crate::combo::{CompositeTiers, Expansion, Nested, Strategy};
 use crate::memory::Memory;
 use crate::quota_share;
+use crate::score::fitness::Layers;
 use crate::stickiness;
+use crate::strategies::auto::{self, Profile};
 use crate::strategies::fusion::{self, Judge, Quorum};
 use crate::strategies::{
     cache_optimized, context_optimized, context_relay, cost_optimized, fill_first, headroom, least_used, lkgp, p2c,
@@ -36,7 +38,16 @@ pub enum Route<'a> {
         tiers: Option<&'a CompositeTiers>,
         /// Keep one target for a conversation even where the settings would let it go.
         protects_cache: bool,
+        /// For `auto`; none, the defaults.
+        taste: Option<Taste<'a>>,
     },
+}
+
+/// What `auto` knows beside its targets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Taste<'a> {
+    pub profile: &'a Profile,
+    pub layers: &'a Layers,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +104,8 @@ pub enum LeftOut {
     },
     /// Its first token usually takes too long.
     FirstToken,
+    /// `auto` does not want it.
+    Unwanted(auto::LeftOut),
     /// It stands for a combo that has nothing to try; the reasons are those of the combo's own targets.
     NothingInside,
 }
@@ -107,6 +120,13 @@ impl LeftOut {
             LeftOut::ContextRequirements => "context_requirements",
             LeftOut::ToolLimit { .. } => "tool_limit",
             LeftOut::FirstToken => "predictive_ttft",
+            LeftOut::Unwanted(unwanted) => match unwanted {
+                auto::LeftOut::CircuitOpen => "circuit_open",
+                auto::LeftOut::NotInPool => "not_in_pool",
+                auto::LeftOut::SelfHealing { .. } => "self_healing",
+                auto::LeftOut::OverBudget => "over_budget",
+                auto::LeftOut::ServiceLevel => "service_level",
+            },
             LeftOut::NothingInside => "combo_empty",
         }
     }
@@ -120,7 +140,7 @@ pub struct Refusal {
 }
 
 /// What nobody offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
     /// 400 `capability_mismatch`: these, each lacking in some target.
     Capability(Vec<Capability>),
@@ -128,6 +148,8 @@ pub enum Cause {
     ContextRequirements,
     /// 400 `tool_limit_exceeded`: the highest limit there is.
     ToolLimit { limit: u32, tools: u32 },
+    /// 402: nothing fits a strict budget.
+    OverBudget(auto::OverBudget),
 }
 
 impl Plan {
@@ -163,7 +185,7 @@ pub fn plan(
     rng: &mut impl Rng,
 ) -> Result<Plan, Refusal> {
     let Expansion { mut targets, nested, .. } = expansion.into();
-    let steps = steps(&targets);
+    let (steps, incident) = (steps(&targets), auto::incident(&targets));
     let mut left_out = Vec::new();
     let mut inside = plan_nested(&mut targets, nested, &mut left_out, view, memory, rng);
     sift(&mut targets, &mut left_out, view)?;
@@ -176,8 +198,12 @@ pub fn plan(
         Route::Direct => ranked((0..pool.targets.len()).collect(), pool),
         Route::Combo { strategy: Strategy::Fusion, .. } => panel(pool, view),
         Route::Combo { strategy: Strategy::Pipeline, .. } => chain(pool, &steps),
-        Route::Combo { strategy, tiers, protects_cache } => {
-            let order = rank(strategy, tiers, &pool.targets, view, memory, rng);
+        Route::Combo { strategy, tiers, protects_cache, taste } => {
+            let mut pool = pool;
+            let order = match strategy {
+                Strategy::Auto => by_score(&mut pool, taste, incident, view, memory, rng)?,
+                _ => rank(strategy, tiers, &pool.targets, view, memory, rng),
+            };
             let mut attempts = placed(order);
             let keeps = strategy.keeps_conversations() && !view.config.disable_session_stickiness;
             if keeps || protects_cache {
@@ -225,7 +251,7 @@ fn plan_nested(
         let Some(Nested { combo, strategy, tiers, config, expansion }) = nested.remove(&target.execution_key) else {
             return true;
         };
-        let route = Route::Combo { strategy, tiers: tiers.as_ref(), protects_cache: false };
+        let route = Route::Combo { strategy, tiers: tiers.as_ref(), protects_cache: false, taste: None };
         let inner = View { combo: &combo, config: &config, ..*view };
         let reasons = match nested_plan(&route, expansion, &inner, memory, rng) {
             Ok(plan) if !plan.is_empty() => {
@@ -338,6 +364,26 @@ fn refuse(
     Refusal { cause, left_out: std::mem::take(left_out) }
 }
 
+/// The order of `auto`, which may also leave out.
+fn by_score(
+    pool: &mut Pool,
+    taste: Option<Taste<'_>>,
+    incident: bool,
+    view: &View<'_>,
+    memory: &mut Memory,
+    rng: &mut impl Rng,
+) -> Result<Vec<usize>, Refusal> {
+    let (profile, layers) = (Profile::default(), Layers::default());
+    let Taste { profile, layers } = taste.unwrap_or(Taste { profile: &profile, layers: &layers });
+    let last_good = lkgp::find(&pool.targets, view, &memory.last_good);
+    let scene = auto::Scene { profile, layers, last_good, incident };
+    let choice = auto::rank(&pool.targets, view, &scene, &mut memory.auto, rng)
+        .map_err(|over| Refusal { cause: Cause::OverBudget(over), left_out: std::mem::take(&mut pool.left_out) })?;
+    let unwanted = choice.left_out.into_iter();
+    pool.left_out.extend(unwanted.map(|(index, why)| (pool.targets[index].clone(), LeftOut::Unwanted(why))));
+    Ok(choice.order)
+}
+
 /// The order of a strategy that asks one target at a time.
 fn rank(
     strategy: Strategy,
@@ -447,6 +493,8 @@ pub fn soonest(left_out: &[(Target, LeftOut)]) -> Option<Timestamp> {
         | LeftOut::ToolLimit { .. }
         | LeftOut::FirstToken
         | LeftOut::NothingInside => None,
+        LeftOut::Unwanted(auto::LeftOut::SelfHealing { until }) => Some(*until),
+        LeftOut::Unwanted(_) => None,
     };
     left_out.iter().filter_map(|(_, left_out)| until(left_out)).min()
 }

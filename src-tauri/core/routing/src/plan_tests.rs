@@ -12,7 +12,7 @@ use crate::target::Facts;
 use crate::view::Needs;
 
 fn combo(strategy: Strategy) -> Route<'static> {
-    Route::Combo { strategy, tiers: None, protects_cache: false }
+    Route::Combo { strategy, tiers: None, protects_cache: false, taste: None }
 }
 
 fn spared(target: &mut Target, mechanism: Mechanism, until: Option<u64>) {
@@ -74,15 +74,17 @@ proptest! {
         for _ in 0..3 {
             let first = run(&mut memory);
             let mut found: Vec<String> = order(&first).into_iter().map(str::to_owned).collect();
-            found.sort();
             let mut free: Vec<String> = targets
                 .iter()
                 .filter(|target| target.availability == Availability::Available)
                 .map(|target| target.execution_key.clone())
                 .collect();
             free.sort();
+            let unwanted = first.left_out().filter(|(_, why)| matches!(why, LeftOut::Unwanted(_)));
+            found.extend(unwanted.map(|(target, _)| target.execution_key.clone()));
+            found.sort();
             prop_assert_eq!(&found, &free);
-            prop_assert_eq!(first.left_out().count(), targets.len() - free.len());
+            prop_assert_eq!(first.left_out().count() + order(&first).len(), targets.len());
             let second = run(&mut again);
             prop_assert_eq!(order(&first), order(&second), "same memory, same chance, same plan");
         }
@@ -218,7 +220,7 @@ fn conversations_go_where_they_like_when_spreading_is_the_point_or_nobody_minds(
     assert_eq!(order(&planned(Strategy::RoundRobin, targets(3), &world, &mut memory)), ["s0", "s1", "s2"]);
     world.config.disable_session_stickiness = true;
     assert_eq!(order(&planned(Strategy::Priority, targets(3), &world, &mut memory)), ["s0", "s1", "s2"]);
-    let protecting = Route::Combo { strategy: Strategy::Priority, tiers: None, protects_cache: true };
+    let protecting = Route::Combo { strategy: Strategy::Priority, tiers: None, protects_cache: true, taste: None };
     let kept = plan(&protecting, targets(3), &world.view(), &mut memory, &mut rng(1)).expect("a plan");
     assert_eq!(order(&kept), ["s2", "s0", "s1"]);
 }
@@ -275,6 +277,23 @@ fn a_nested_combo_is_one_target_that_chooses_by_its_own_strategy() {
         without.left_out().map(|(_, why)| why.reason()).collect::<Vec<_>>(),
         ["combo_empty", "resting", "resting", "resting"]
     );
+}
+
+#[test]
+fn auto_chooses_by_score_and_says_whom_it_does_not_want() {
+    let (mut world, mut three) = (World::default(), targets(3));
+    for (target, price) in three.iter_mut().zip([9.0, 1.0, 5.0]) {
+        (target.facts.input_price, target.facts.output_price) = (Some(price), Some(price));
+    }
+    three[2].facts.breaker = crate::target::Breaker::Open;
+    world.config.auto_config.exploration_rate = Some(0.0);
+    let chosen = planned(Strategy::Auto, three.clone(), &world, &mut Memory::default());
+    assert_eq!((order(&chosen), reasons(&chosen.pool().left_out)), (vec!["s1", "s0"], vec![("s2", "circuit_open")]));
+
+    world.config.auto_config.budget_usd = Some(0.000_1);
+    world.config.auto_config.budget_mode = crate::combo::config::BudgetMode::Strict;
+    let refused = plan(&combo(Strategy::Auto), three, &world.view(), &mut Memory::default(), &mut rng(1));
+    assert!(matches!(refused.expect_err("too dear").cause, Cause::OverBudget(_)));
 }
 
 #[test]

@@ -92,7 +92,8 @@ pub fn is_pinned(target: &Target, execution_key: &str) -> bool {
 /// Whether a target that may be tried has enough left for a conversation.
 pub fn may_stay(target: &Target, now: Timestamp) -> bool {
     let Some(quota) = &target.facts.quota else { return true };
-    !window::is_exhausted(quota, now) && window::headroom(quota, now).is_none_or(|free| free >= LEAST_HEADROOM)
+    !window::is_exhausted(quota, &target.model, now)
+        && window::headroom(quota, now).is_none_or(|free| free >= LEAST_HEADROOM)
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ pub const WEEKLY: &str = "weekly";
 /// Thirty days.
 pub const MONTHLY: &str = "monthly";
 
+/// Before the name of the one model that a week's quota concerns.
+const OF_MODEL: &str = "7d:";
+
 /// Fraction left of a window, 0–1.
 pub fn remaining(window: &Window, now: Timestamp) -> Option<f64> {
     if window.reset_at.is_some_and(|reset| reset <= now) {
@@ -29,9 +32,15 @@ pub fn remaining_of(quota: &Quota, name: &str, now: Timestamp) -> Option<f64> {
     remaining(quota.windows.get(name)?, now)
 }
 
-/// Fraction left of the window that is fullest, of all that are known.
-pub fn least_remaining(quota: &Quota, now: Timestamp) -> Option<f64> {
-    quota.windows.values().filter_map(|window| remaining(window, now)).min_by(f64::total_cmp)
+/// Fraction left of the window that is fullest, of all that are known and concern the model.
+pub fn least_remaining(quota: &Quota, model: &str, now: Timestamp) -> Option<f64> {
+    let windows = quota.windows.iter().filter(|(name, _)| concerns(name, model));
+    windows.filter_map(|(_, window)| remaining(window, now)).min_by(f64::total_cmp)
+}
+
+/// Whether a request for the model draws on the window: not on one that counts another model alone.
+fn concerns(window: &str, model: &str) -> bool {
+    window.strip_prefix(OF_MODEL).is_none_or(|of| model.to_ascii_lowercase().contains(&of.to_ascii_lowercase()))
 }
 
 /// Fraction left for a conversation: of the session and the weekly window the fuller; none where neither is known.
@@ -40,11 +49,11 @@ pub fn headroom(quota: &Quota, now: Timestamp) -> Option<f64> {
     known.min_by(f64::total_cmp)
 }
 
-/// Nothing can be served: the vendor said so, or a window is used up.
-pub fn is_exhausted(quota: &Quota, now: Timestamp) -> bool {
+/// Nothing can be served of the model: the vendor said so, or a window is used up.
+pub fn is_exhausted(quota: &Quota, model: &str, now: Timestamp) -> bool {
     let said =
         quota.limit_reached && quota.windows.values().all(|window| window.reset_at.is_none_or(|reset| reset > now));
-    said || least_remaining(quota, now).is_some_and(|left| left <= 0.0)
+    said || least_remaining(quota, model, now).is_some_and(|left| left <= 0.0)
 }
 
 #[cfg(test)]
@@ -74,13 +83,14 @@ mod tests {
         let windows = [
             ("session", window(Some(0.5), None)),
             ("weekly", window(Some(0.9), None)),
-            ("7d:m", window(Some(1.0), None)),
+            ("7d:opus", window(Some(1.0), None)),
         ];
         let windows = windows.into_iter().map(|(name, window)| (name.to_owned(), window)).collect();
         let quota = Quota { windows, ..Quota::default() };
         assert!(headroom(&quota, Timestamp::ZERO).is_some_and(|left| (left - 0.1).abs() < 1e-9));
-        assert!(is_exhausted(&quota, Timestamp::ZERO));
-        assert!(!is_exhausted(&Quota::default(), Timestamp::ZERO), "unknown is not empty");
+        assert!(is_exhausted(&quota, "claude-opus-4", Timestamp::ZERO));
+        assert!(!is_exhausted(&quota, "claude-sonnet", Timestamp::ZERO), "another model's window");
+        assert!(!is_exhausted(&Quota::default(), "m", Timestamp::ZERO), "unknown is not empty");
         assert_eq!(headroom(&Quota::default(), Timestamp::ZERO), None);
     }
 }

@@ -27,9 +27,15 @@ pub fn rank(count: usize) -> Vec<usize> {
 }
 
 /// Whether a summary should be written after a success on this account.
-pub fn should_write(provider: &ProviderId, quota: Option<&Quota>, config: &Config, now: Timestamp) -> bool {
+pub fn should_write(
+    provider: &ProviderId,
+    model: &str,
+    quota: Option<&Quota>,
+    config: &Config,
+    now: Timestamp,
+) -> bool {
     let hands_over = config.handoff_providers.iter().any(|name| name == provider.as_str());
-    let used = quota.and_then(|quota| window::least_remaining(quota, now)).map(|left| 1.0 - left);
+    let used = quota.and_then(|quota| window::least_remaining(quota, model, now)).map(|left| 1.0 - left);
     hands_over && used.is_some_and(|used| used >= config.handoff_threshold && used < TOO_LATE)
 }
 
@@ -106,9 +112,13 @@ mod tests {
             ("openai", Some(0.9), false),
         ] {
             let quota = quota(&[("session", used, Some(5)), ("weekly", Some(0.1), None)]);
-            assert_eq!(should_write(&provider.into(), Some(&quota), &config, NOW), expected, "{provider} {used:?}");
+            assert_eq!(
+                should_write(&provider.into(), "m", Some(&quota), &config, NOW),
+                expected,
+                "{provider} {used:?}"
+            );
         }
-        assert!(!should_write(&"codex".into(), None, &config, NOW), "unknown");
+        assert!(!should_write(&"codex".into(), "m", None, &config, NOW), "unknown");
     }
 
     #[test]

@@ -52,8 +52,8 @@ pub(crate) fn quota(windows: &[(&str, Option<f64>, Option<u64>)]) -> Quota {
     };
     Quota {
         windows: windows.iter().map(|&(name, used, reset)| (name.to_owned(), window(used, reset))).collect(),
-        limit_reached: false,
         fetched_at: NOW,
+        ..Quota::default()
     }
 }
 

@@ -20,7 +20,7 @@ pub fn rank(targets: &[Target], view: &View<'_>) -> Vec<usize> {
 /// Fraction of the account that is free, 0–1.
 pub fn free(target: &Target, now: Timestamp) -> f64 {
     match &target.facts.quota {
-        Some(quota) if quota.limit_reached && window::is_exhausted(quota, now) => 0.0,
+        Some(quota) if quota.limit_reached && window::is_exhausted(quota, &target.model, now) => 0.0,
         Some(quota) => window::headroom(quota, now).unwrap_or(1.0),
         None => 1.0,
     }

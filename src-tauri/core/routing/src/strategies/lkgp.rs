@@ -52,11 +52,16 @@ impl Default for LastGood {
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, last: &LastGood) -> Vec<usize> {
-    let found = last.of(view.combo).and_then(|place| targets.iter().position(|target| place.is(target)));
-    match found {
+    match find(targets, view, last) {
         Some(index) => with_first(index, targets.len()),
         None => (0..targets.len()).collect(),
     }
+}
+
+/// The target where the combo last succeeded, by index.
+pub fn find(targets: &[Target], view: &View<'_>, last: &LastGood) -> Option<usize> {
+    let place = last.of(view.combo)?;
+    targets.iter().position(|target| place.is(target))
 }
 
 impl Place {

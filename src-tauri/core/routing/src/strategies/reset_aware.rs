@@ -39,8 +39,7 @@ const MONTHLY_SHAPE: Shape = Shape { length: Millis::days(30), rest: 0.25, urgen
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
-    let scores: Vec<f64> =
-        targets.iter().map(|target| score(target.facts.quota.as_ref(), view.config, view.now)).collect();
+    let scores: Vec<f64> = targets.iter().map(|target| score(target, view.config, view.now)).collect();
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
     let Some(&best) = order.first() else { return order };
@@ -59,9 +58,10 @@ pub(super) fn rotate(level: &mut [usize], turns: &mut Turns, combo: &str) {
 }
 
 /// How much an account is worth using now, negative infinity at its limit.
-pub fn score(quota: Option<&Quota>, config: &Config, now: Timestamp) -> f64 {
+pub fn score(target: &Target, config: &Config, now: Timestamp) -> f64 {
+    let quota = target.facts.quota.as_ref();
     let Some(quota) = quota.filter(|quota| quota.limit_reached || !quota.windows.is_empty()) else { return UNKNOWN };
-    if window::is_exhausted(quota, now) {
+    if window::is_exhausted(quota, &target.model, now) {
         return f64::NEG_INFINITY;
     }
     let known = |name: &str, shape: &Shape| quota.windows.get(name).and_then(|window| of_window(window, shape, now));
@@ -98,8 +98,13 @@ mod tests {
     use super::super::fixtures::{NOW, World, each, quota};
     use super::*;
 
+    fn of(quota: Option<Quota>) -> f64 {
+        let targets = each([quota], |target, quota| target.facts.quota = quota);
+        score(&targets[0], &Config::default(), NOW)
+    }
+
     fn scored(windows: &[(&str, Option<f64>, Option<u64>)]) -> f64 {
-        score(Some(&quota(windows)), &Config::default(), NOW)
+        of(Some(quota(windows)))
     }
 
     #[test]
@@ -131,10 +136,10 @@ mod tests {
             let found = scored(&windows);
             assert!((found - expected).abs() < 1e-9, "{windows:?}: {found} is not {expected}");
         }
-        assert_eq!(score(None, &Config::default(), NOW), 0.5);
+        assert_eq!(of(None), 0.5);
         assert_eq!(scored(&[("session", Some(1.0), None)]), f64::NEG_INFINITY);
         let said = Quota { limit_reached: true, ..quota(&[]) };
-        assert_eq!(score(Some(&said), &Config::default(), NOW), f64::NEG_INFINITY);
+        assert_eq!(of(Some(said)), f64::NEG_INFINITY);
     }
 
     #[test]

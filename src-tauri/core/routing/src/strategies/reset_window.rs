@@ -15,7 +15,7 @@ use crate::window::{self, SESSION};
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
-    let keys: Vec<(bool, Millis)> = targets.iter().map(|target| key(target.facts.quota.as_ref(), view)).collect();
+    let keys: Vec<(bool, Millis)> = targets.iter().map(|target| key(target, view)).collect();
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.sort_by_key(|&index| keys[index]);
     let Some(&soonest) = order.first() else { return order };
@@ -27,9 +27,9 @@ pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize
 }
 
 /// Whether it cannot serve, and how long until it is renewed.
-fn key(quota: Option<&Quota>, view: &View<'_>) -> (bool, Millis) {
-    match quota {
-        Some(quota) => (window::is_exhausted(quota, view.now), wait(quota, view).unwrap_or(Millis::MAX)),
+fn key(target: &Target, view: &View<'_>) -> (bool, Millis) {
+    match &target.facts.quota {
+        Some(quota) => (window::is_exhausted(quota, &target.model, view.now), wait(quota, view).unwrap_or(Millis::MAX)),
         None => (false, Millis::MAX),
     }
 }
