@@ -9,9 +9,11 @@
 
 use std::collections::BTreeMap;
 
-use domain::section::{Conflict, FieldError, Section};
+use domain::section::{Conflict, FieldError, FieldType, Section};
 use domain::{Millis, choice, section};
 use serde_json::{Map, Value};
+
+use crate::score::{Factor, Pack};
 
 choice! {
     /// What a combo inside a combo is.
@@ -89,7 +91,7 @@ section! {
         /// Weight by factor; empty, those of the mode pack, else the defaults.
         pub weights: BTreeMap<String, f64>;
         /// A ready-made set of weights.
-        pub mode_pack: Option<String>;
+        pub mode_pack: Option<Pack>;
         /// Probability of trying a candidate at random; absent, that of the variant.
         pub exploration_rate: Option<f64>, in 0.0..=1.0;
         /// How candidates are ordered.
@@ -276,11 +278,11 @@ impl Config {
 impl AutoConfig {
     fn usable_weights(&mut self) -> Vec<Conflict> {
         let before = self.weights.len();
-        self.weights.retain(|_, weight| weight.is_finite() && *weight >= 0.0);
+        self.weights.retain(|name, weight| Factor::from_text(name).is_some() && weight.is_finite() && *weight >= 0.0);
         if self.weights.len() == before {
             return Vec::new();
         }
-        vec![Conflict::new(&["weights"], "every weight must be a number from 0 upwards")]
+        vec![Conflict::new(&["weights"], "every weight must be a factor's, and a number from 0 upwards")]
     }
 }
 
@@ -374,7 +376,7 @@ mod tests {
             (json!({ "retryDelay": 1 }), "retryDelay: unknown setting: remove it, or correct its name"),
             (
                 json!({ "autoConfig": { "weights": { "quota": -1.0 } } }),
-                "autoConfig.weights: every weight must be a number from 0 upwards",
+                "autoConfig.weights: every weight must be a factor's, and a number from 0 upwards",
             ),
         ] {
             let errors = Config::validate(&map(document)).expect_err(expected);

@@ -206,8 +206,8 @@ const KIMI: &[Dimension] = &[Dimension { unit: Unit::Requests, window: Window::H
 /// What a provider's subscription is known to limit; none, the owner has to say.
 pub fn preset(provider: &ProviderId) -> Option<&'static [Dimension]> {
     match provider.as_str() {
-        "codex" | "glm" | "zai" | "minimax" => Some(SESSION_AND_WEEK),
-        "kimi" | "kimi-coding" => Some(KIMI),
+        "codex" | "glm" | "glm-cn" | "zai" | "minimax" | "minimax-cn" => Some(SESSION_AND_WEEK),
+        "kimi" | "kimi-coding" | "kimi-coding-apikey" => Some(KIMI),
         _ => None,
     }
 }

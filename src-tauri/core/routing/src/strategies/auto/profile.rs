@@ -1,7 +1,5 @@
 //! What the name of a virtual combo asks of `auto`; a combo's own settings lie over it (gateway specification, 3.5).
 
-use domain::section::FieldType;
-
 use crate::combo::config::{AutoConfig, RouterStrategy};
 use crate::score::{Hint, Pack, Weights};
 
@@ -48,10 +46,8 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// A pack nobody knows counts as none named.
     pub fn weights(&self, config: &AutoConfig) -> Weights {
-        let named = config.mode_pack.as_deref().and_then(Pack::from_text);
-        Weights::new(named.or(self.pack), &config.weights)
+        Weights::new(config.mode_pack.or(self.pack), &config.weights)
     }
 
     /// A probability.
