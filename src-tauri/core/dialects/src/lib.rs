@@ -40,6 +40,6 @@ pub use glance::{Glance, GlanceError, Glancer, glance};
 pub use headers::list_shape;
 pub use keep_alive::keep_alive;
 pub use models::{ListShape, ListedModel, ModelEntry, Page};
-pub use response::{Inspection, inspect};
 pub use output_limit::limited_output;
+pub use response::{Inspection, inspect};
 pub use splice::{Edit, ensure_include_usage, ensure_model, model_edit, pieces, remove_member, remove_members, splice};

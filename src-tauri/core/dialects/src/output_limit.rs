@@ -56,8 +56,16 @@ mod tests {
             (Dialect::Chat, r#"{"max_tokens": 100, "x":1}"#, r#"{"max_tokens": 8, "x":1}"#),
             (Dialect::Chat, r#"{"max_completion_tokens":100}"#, r#"{"max_completion_tokens":8}"#),
             (Dialect::Responses, r#"{"max_output_tokens":100}"#, r#"{"max_output_tokens":8}"#),
-            (Dialect::Messages, r#"{"messages":[{"max_tokens":1}],"max_tokens":100}"#, r#"{"messages":[{"max_tokens":1}],"max_tokens":8}"#),
-            (Dialect::Gemini, r#"{"generationConfig":{"maxOutputTokens":100}}"#, r#"{"generationConfig":{"maxOutputTokens":8}}"#),
+            (
+                Dialect::Messages,
+                r#"{"messages":[{"max_tokens":1}],"max_tokens":100}"#,
+                r#"{"messages":[{"max_tokens":1}],"max_tokens":8}"#,
+            ),
+            (
+                Dialect::Gemini,
+                r#"{"generationConfig":{"maxOutputTokens":100}}"#,
+                r#"{"generationConfig":{"maxOutputTokens":8}}"#,
+            ),
             (Dialect::Gemini, r#"{"contents":[]}"#, r#"{"contents":[]}"#),
         ] {
             assert_eq!(limited_output(dialect, &Bytes::from_static(body.as_bytes()), 8), expected);

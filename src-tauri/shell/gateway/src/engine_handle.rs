@@ -9,8 +9,8 @@ use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, Provid
 use parking_lot::Mutex;
 use resilience::picture::ConnectionPicture;
 use resilience::{
-    circuit_breaker,     Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot, Stored,
-    Ticket,
+    Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot,
+    Stored, Ticket, circuit_breaker,
 };
 use settings::Settings;
 use store::Store;
@@ -83,11 +83,13 @@ pub(crate) struct Load {
     pub(crate) in_flight: u32,
     pub(crate) quota: Option<Quota>,
     pub(crate) breaker: circuit_breaker::State,
+    /// The most tools the provider takes, where it said so.
+    pub(crate) max_tools: Option<u32>,
 }
 
 /// Whether more is left of one quota than of another, where both say so.
-fn has_more(quota: &Quota, than: &Quota, now: Timestamp) -> bool {
-    let left = |quota| routing::window::least_remaining(quota, now).unwrap_or(0.0);
+fn has_more(quota: &Quota, than: &Quota, model: &str, now: Timestamp) -> bool {
+    let left = |quota| routing::window::least_remaining(quota, model, now).unwrap_or(0.0);
     left(quota) > left(than)
 }
 
@@ -152,17 +154,18 @@ impl EngineHandle {
     pub(crate) fn load<'c>(
         &self,
         provider: &ProviderId,
+        model: &str,
         accounts: impl Iterator<Item = &'c ConnectionId>,
     ) -> Load {
         let now = self.inner.clock.now();
         let settings = self.inner.settings.load();
         let engine = self.inner.engine.lock();
         let breaker = engine.breaker_state(provider, &settings.resilience, now);
-        let mut load = Load { in_flight: u32::MAX, quota: None, breaker };
+        let mut load = Load { in_flight: u32::MAX, quota: None, breaker, max_tools: engine.tool_limit(provider, now) };
         for account in accounts {
             load.in_flight = load.in_flight.min(engine.in_flight(account));
             if let Some(quota) = engine.quota(account)
-                && load.quota.as_ref().is_none_or(|most| has_more(quota, most, now))
+                && load.quota.as_ref().is_none_or(|most| has_more(quota, most, model, now))
             {
                 load.quota = Some(quota.clone());
             }

@@ -85,12 +85,20 @@ pub(crate) fn kept_here(provider: &str, message: &str) -> GatewayError {
 /// A limit of this gateway's own was reached (resilience specification, 14.3 and 16).
 pub(crate) fn turned_away(limit: &LocalLimit) -> GatewayError {
     let message = match limit {
-        LocalLimit::GateFull(_) => "too many requests wait for a place at this account: send fewer at once, or raise its limit",
-        LocalLimit::GateTimeout(_) => "no place became free at this account in time: send fewer at once, or raise its limit",
+        LocalLimit::GateFull(_) => {
+            "too many requests wait for a place at this account: send fewer at once, or raise its limit"
+        }
+        LocalLimit::GateTimeout(_) => {
+            "no place became free at this account in time: send fewer at once, or raise its limit"
+        }
         LocalLimit::QueueFull => "too many requests wait in this account's queue: send fewer, or raise maxQueueDepth",
-        LocalLimit::QueueTimeout => "the request waited in this account's queue for as long as it may: send fewer, or raise maxWaitMs",
+        LocalLimit::QueueTimeout => {
+            "the request waited in this account's queue for as long as it may: send fewer, or raise maxWaitMs"
+        }
         LocalLimit::QueueWedged => "this account's queue stood still: try again",
-        LocalLimit::ExecutionTimeout => "the request took longer than this account's queue allows: raise executionMaxWaitMs",
+        LocalLimit::ExecutionTimeout => {
+            "the request took longer than this account's queue allows: raise executionMaxWaitMs"
+        }
     };
     let status = StatusCode::from_u16(limit.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
     GatewayError {

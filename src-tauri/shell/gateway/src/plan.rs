@@ -8,8 +8,8 @@ use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{Availability, Candidate, Exclusion, Mechanism, Nature, Operation};
 use resilience::{Admission, Caller};
-use routing::{Resolved, Target};
 use routing::account::{self, Accounts};
+use routing::{Resolved, Target};
 
 use crate::address_book::{Connections, Entry};
 use crate::exchange::upstream_operation;
@@ -74,7 +74,13 @@ pub(crate) fn rank(
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let connections = gateway.connections();
-    rank_among(gateway, asker, &resolved.model, provider, connections.of_provider(&resolved.provider).cloned().collect())
+    rank_among(
+        gateway,
+        asker,
+        &resolved.model,
+        provider,
+        connections.of_provider(&resolved.provider).cloned().collect(),
+    )
 }
 
 /// The accounts that may serve a target of a combo, ranked; and who was left out.
@@ -87,7 +93,10 @@ pub(crate) fn steps_of(gateway: &Gateway, asker: &Asker<'_>, target: &Target) ->
 }
 
 /// The accounts that a target of a combo is limited to.
-pub(crate) fn accounts_of<'c>(connections: &'c Connections, target: &'c Target) -> impl Iterator<Item = &'c Arc<Entry>> {
+pub(crate) fn accounts_of<'c>(
+    connections: &'c Connections,
+    target: &'c Target,
+) -> impl Iterator<Item = &'c Arc<Entry>> {
     connections.of_provider(&target.provider).filter(|entry| {
         let id = &entry.connection.id;
         let pinned = target.connection.as_ref().is_none_or(|pin| pin == id);

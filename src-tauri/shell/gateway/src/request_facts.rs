@@ -2,6 +2,7 @@
 //! hashes and guesses at once.
 
 use dialects::canonical::{OutputFormat, Part, Request, Role};
+use routing::score::task::guess;
 use routing::view::{Needs, RequestFacts, Task};
 use sha2::{Digest, Sha256};
 
@@ -110,6 +111,8 @@ fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn task(_asked: &Request) -> Task {
-    Task::Default
+fn task(asked: &Request) -> Task {
+    let last = asked.turns.iter().rev().find(|turn| turn.role == Role::User);
+    let text = last.and_then(|turn| texts(&turn.parts).last()).unwrap_or_default();
+    guess(text, !asked.tools.is_empty())
 }

@@ -42,7 +42,11 @@ pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Dest
             let qualified = format!("combo/{}", combo.name);
             (Destination::Combo(Asked::new(gateway, Arc::clone(combo)), rule), qualified)
         }
-        Resolution::Auto { .. } | Resolution::QuotaShare { .. } => return Err(not_found(name, &[])),
+        Resolution::Auto { name: auto, rule, .. } => {
+            let asked = Asked::of_auto(gateway, &auto).ok_or_else(|| not_found(name, &[]))?;
+            (Destination::Combo(asked, rule), auto)
+        }
+        Resolution::QuotaShare { .. } => return Err(not_found(name, &[])),
     };
     // Of a combo, the key's limits take away single targets.
     let is_allowed = |key: &ClientKey| match &destination {

@@ -53,7 +53,11 @@ pub(crate) fn served(
     let latency = gateway.now().since(request.arrived).as_millis();
     let catalog = gateway.catalog();
     let provider = catalog.get(&step.candidate.provider).map_or(step.candidate.provider.as_str(), |p| p.alias.as_str());
-    set(headers, header::DECISION, &format!("strategy={}; provider={provider}; latency_ms={latency}", recorder.strategy()));
+    set(
+        headers,
+        header::DECISION,
+        &format!("strategy={}; provider={provider}; latency_ms={latency}", recorder.strategy()),
+    );
     set(headers, header::PROVIDER, step.candidate.provider.as_str());
     set(headers, header::MODEL, &step.candidate.model);
     set(headers, header::CONNECTION, step.candidate.connection.as_str());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::{Clock, ConnectionId, Timestamp};
+use domain::Clock;
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
@@ -11,9 +11,8 @@ use routing::combo::{Combo, Config, Expansion};
 use routing::memory::Dispatch;
 use routing::plan::Refusal;
 use routing::view::RequestFacts;
-use routing::{Memory, Plan, Route, Target, View};
+use routing::{Memory, Plan, Route, View};
 use settings::Settings;
-
 
 /// Strategies are asked through here.
 pub(crate) struct RoutingHandle {
@@ -74,8 +73,7 @@ impl RoutingHandle {
             return Arc::clone(&known.config);
         }
         let config = Arc::new(work_out());
-        let known =
-            Known { combo: Arc::clone(combo), settings: Arc::clone(settings), config: Arc::clone(&config) };
+        let known = Known { combo: Arc::clone(combo), settings: Arc::clone(settings), config: Arc::clone(&config) };
         configs.insert(combo.id.clone(), known);
         config
     }
@@ -91,25 +89,20 @@ impl RoutingHandle {
     }
 
     /// A request goes out to a target of a combo.
-    pub(crate) fn dispatched(&self, combo: &str, target: &Target, connection: &ConnectionId) {
+    pub(crate) fn dispatched(&self, dispatch: &Dispatch<'_>) {
         let now = self.clock.now();
-        self.state.lock().memory.dispatched(&Dispatch { combo, target, connection }, now);
+        self.state.lock().memory.dispatched(dispatch, now);
     }
 
     /// It was answered well.
-    pub(crate) fn served(
-        &self,
-        combo: &str,
-        target: &Target,
-        connection: &ConnectionId,
-        facts: &RequestFacts,
-    ) {
-        let now: Timestamp = self.clock.now();
-        self.state.lock().memory.served(&Dispatch { combo, target, connection }, facts, now);
+    pub(crate) fn served(&self, dispatch: &Dispatch<'_>, facts: &RequestFacts) {
+        let now = self.clock.now();
+        self.state.lock().memory.served(dispatch, facts, now);
     }
 
     /// It failed by the upstream's doing.
-    pub(crate) fn failed(&self, combo: &str, target: &Target, connection: &ConnectionId) {
-        self.state.lock().memory.failed(&Dispatch { combo, target, connection });
+    pub(crate) fn failed(&self, dispatch: &Dispatch<'_>) {
+        let now = self.clock.now();
+        self.state.lock().memory.failed(dispatch, now);
     }
 }

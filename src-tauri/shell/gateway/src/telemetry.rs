@@ -88,7 +88,9 @@ impl Window {
             p95_latency: percentile(&latencies, 0.95),
             latency_deviation: deviation,
             first_token: mean(&first_tokens),
-            success_rate: mean(&self.attempts.iter().map(|sample| f64::from(u8::from(sample.succeeded))).collect::<Vec<_>>()),
+            success_rate: mean(
+                &self.attempts.iter().map(|sample| f64::from(u8::from(sample.succeeded))).collect::<Vec<_>>(),
+            ),
         }
     }
 }
@@ -113,7 +115,12 @@ mod tests {
     use super::*;
 
     fn sample(at: u64, latency: u64, succeeded: bool) -> Sample {
-        Sample { at: Timestamp::from_millis(at), latency: Millis::new(latency), first_token: Some(Millis::new(latency / 2)), succeeded }
+        Sample {
+            at: Timestamp::from_millis(at),
+            latency: Millis::new(latency),
+            first_token: Some(Millis::new(latency / 2)),
+            succeeded,
+        }
     }
 
     fn recorded(samples: impl IntoIterator<Item = Sample>) -> Telemetries {

@@ -130,6 +130,25 @@ pub enum StepKind {
 }
 
 impl Combo {
+    /// A combo that stands nowhere: a name and a strategy, without steps.
+    pub fn made_up(name: &str, strategy: Strategy) -> Combo {
+        Combo {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            strategy,
+            models: Vec::new(),
+            config: serde_json::Map::new(),
+            system_message: None,
+            context_cache_protection: false,
+            is_hidden: false,
+            is_active: true,
+            order: 0,
+            composite_tiers: None,
+            created_at: Timestamp::ZERO,
+            updated_at: Timestamp::ZERO,
+        }
+    }
+
     /// The names of the combos that this one's switched-on steps lead to.
     pub fn references(&self) -> impl Iterator<Item = &str> {
         self.models.iter().filter(|step| step.enabled).filter_map(|step| match &step.kind {

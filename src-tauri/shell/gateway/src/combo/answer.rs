@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use axum::response::Response;
-use domain::wire::code;
 use domain::Mechanism;
+use domain::wire::code;
 use http::{HeaderName, HeaderValue, StatusCode};
 use routing::Target;
 use routing::exhaustion::combo::{self, ComboAnswer, Terminal};
@@ -45,7 +45,11 @@ pub(super) fn refused(
     let message = match &refusal.cause {
         Cause::Capability(missing) => {
             let missing: Vec<&str> = missing.iter().map(|capability| capability.as_str()).collect();
-            format!("no target of the combo `{}` can take this request: none has {}", asked.combo.name, missing.join(", "))
+            format!(
+                "no target of the combo `{}` can take this request: none has {}",
+                asked.combo.name,
+                missing.join(", ")
+            )
         }
         Cause::ContextRequirements => {
             format!("no target of the combo `{}` has a context window of the size it requires", asked.combo.name)
@@ -54,9 +58,9 @@ pub(super) fn refused(
             "the request brings {tools} tools, and no target of the combo `{}` takes more than {limit}: send fewer",
             asked.combo.name
         ),
-        Cause::OverBudget { cap, cheapest } => format!(
-            "the cheapest target of the combo `{}` would cost about ${cheapest:.4}, its budget is ${cap:.4} a request",
-            asked.combo.name
+        Cause::OverBudget(over) => format!(
+            "the cheapest target of the combo `{}` would cost about ${:.4}, its budget is ${:.4} a request",
+            asked.combo.name, over.cheapest, over.cap
         ),
     };
     finish(gateway, request, &answer, message, Blame::Client, recorder)
@@ -91,7 +95,9 @@ pub(super) fn nobody(
     let was_refused = recorder.journey.failures().next().is_none() && !recorder.journey.attempts.is_empty();
     let blame = if recorder.journey.attempts.is_empty() { Blame::Local } else { Blame::Upstream };
     match last {
-        Some(last) if was_refused && !timed_out => surfaced(gateway, request, last, &recorder.journey.clone(), recorder),
+        Some(last) if was_refused && !timed_out => {
+            surfaced(gateway, request, last, &recorder.journey.clone(), recorder)
+        }
         _ => {
             let message = message(asked, &answer, &recorder);
             finish(gateway, request, &answer, message, blame, recorder)
@@ -142,7 +148,8 @@ fn finish(
 /// stands inside the error, where SDKs keep what they show, and beside it, where tools look for it.
 fn details(answer: &ComboAnswer, inside: bool) -> Map<String, Value> {
     let mut members = Map::new();
-    if let (true, code::ALL_TARGETS_RATE_LIMITED, Some(wait)) = (inside, answer.answer.code, answer.answer.retry_after) {
+    if let (true, code::ALL_TARGETS_RATE_LIMITED, Some(wait)) = (inside, answer.answer.code, answer.answer.retry_after)
+    {
         members.insert("retry_after".to_owned(), json!(wait.as_retry_after_seconds()));
         if let Some(at) = answer.reset_at {
             members.insert("reset_at".to_owned(), json!(iso(at)));

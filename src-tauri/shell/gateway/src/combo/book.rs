@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use catalog::{Catalog, Provider};
-use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderId, wire::reason};
+use domain::wire::reason;
+use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId};
 use resilience::Caller;
+use routing::auto_name::Listed;
 use routing::combo::{Book, Combo, Config, Strategy};
 use routing::target::{Breaker, Facts, Supports};
 use routing::{NameTable, Target};
@@ -48,23 +50,39 @@ impl<'a> GatewayBook<'a> {
     /// A target that no step leads to: the judge of a panel.
     pub(super) fn target_named(&self, name: &str) -> Option<Target> {
         let (provider, model) = self.resolve(name)?;
-        let mut target = Target {
-            execution_key: format!("judge>{name}"),
-            top: 0,
-            provider,
-            model,
-            connection: None,
-            allowed_connections: Vec::new(),
-            weight: 0,
-            label: None,
-            prompt: None,
-            tags: Vec::new(),
-            fallback_only_on_quota_exhaustion: false,
-            facts: Facts::default(),
-            availability: Availability::Available,
-        };
+        let mut target = bare(&provider, &model);
+        target.execution_key = format!("judge>{name}");
         self.complete(&mut target);
         Some(target)
+    }
+
+    /// Every model of every account that is switched on: what `auto` chooses from.
+    pub(super) fn everything(&self) -> Vec<Listed> {
+        let mut listed = Vec::new();
+        for entry in self.connections.iter().filter(|entry| entry.connection.is_active) {
+            let connection = &entry.connection;
+            let Some(provider) = self.catalog.get(&connection.provider) else { continue };
+            for model in self.models(&connection.provider) {
+                if connection.excluded_models.contains(&model)
+                    || self.asker.key.is_some_and(|key| !key.allows_model(&[&format!("{}/{model}", provider.id)]))
+                {
+                    continue;
+                }
+                let entries = [entry];
+                let mut target = bare(&provider.id, &model);
+                target.connection = Some(connection.id.clone());
+                listed.push(Listed {
+                    provider: provider.id.clone(),
+                    connection: connection.id.clone(),
+                    is_default: connection.default_model.as_deref() == Some(model.as_str()),
+                    has_credential: entry.credential.is_some() || provider.class == ProviderClass::Local,
+                    facts: facts(self.gateway, provider, &target, &entries),
+                    availability: self.best(provider, &target, &entries),
+                    model,
+                });
+            }
+        }
+        listed
     }
 
     /// The Engine's word about the best account; without any, nobody is there.
@@ -142,8 +160,30 @@ impl Book for GatewayBook<'_> {
             return;
         };
         let entries: Vec<&Arc<Entry>> = accounts_of(&self.connections, target).collect();
-        target.facts = facts(self.gateway, provider, target, &entries);
-        target.availability = self.best(provider, target, &entries);
+        let facts = facts(self.gateway, provider, target, &entries);
+        let availability = self.best(provider, target, &entries);
+        drop(entries);
+        target.facts = facts;
+        target.availability = availability;
+    }
+}
+
+/// A target of which nothing is known yet.
+fn bare(provider: &ProviderId, model: &str) -> Target {
+    Target {
+        execution_key: format!("{provider}/{model}"),
+        top: 0,
+        provider: provider.clone(),
+        model: model.to_owned(),
+        connection: None,
+        allowed_connections: Vec::new(),
+        weight: 0,
+        label: None,
+        prompt: None,
+        tags: Vec::new(),
+        fallback_only_on_quota_exhaustion: false,
+        facts: Facts::default(),
+        availability: Availability::Available,
     }
 }
 
@@ -151,12 +191,13 @@ fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Ar
     let known = provider.model(&target.model);
     let price = known.and_then(|model| model.price.as_ref());
     let supports = known.map(|model| &model.supports);
-    let load = gateway.engine().load(&target.provider, entries.iter().map(|entry| &entry.connection.id));
+    let load = gateway.engine().load(&target.provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
     Facts {
         input_price: price.map(|price| price.input),
         output_price: price.map(|price| price.output),
         context_window: known.and_then(|model| model.context),
         max_output: known.and_then(|model| model.max_output),
+        max_tools: load.max_tools,
         supports: Supports {
             tools: supports.and_then(|it| it.tools),
             vision: supports.and_then(|it| it.vision),

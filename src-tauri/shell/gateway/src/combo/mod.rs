@@ -11,12 +11,15 @@ mod panel;
 mod sub_request;
 mod walk;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
 use resilience::cooldown_wait::{Decision, Spent};
-use routing::combo::{Combo, Config, Expansion, expand};
-use routing::plan::{LeftOut, Refusal};
+use routing::auto_name::{self, AutoName};
+use routing::combo::{Combo, Config, Expansion, Strategy, expand};
+use routing::plan::{LeftOut, Refusal, Taste};
+use routing::score::fitness::Layers;
+use routing::strategies::auto::Profile;
 use routing::view::RequestFacts;
 use routing::{Plan, Route, Target, View};
 
@@ -33,12 +36,24 @@ use walk::{Answered, Ended, Scene, order};
 pub(crate) struct Asked {
     pub(crate) combo: Arc<Combo>,
     pub(crate) config: Arc<Config>,
+    /// It was put together for a name of this kind and stands nowhere.
+    auto: Option<(AutoName, Profile)>,
 }
 
 impl Asked {
     pub(crate) fn new(gateway: &Gateway, combo: Arc<Combo>) -> Self {
         let config = book::config(gateway, &combo);
-        Asked { combo, config }
+        Asked { combo, config, auto: None }
+    }
+
+    /// The combo behind `auto`, `auto/…`: every model of every account, scored anew for each request (gateway
+    /// specification, 3.5).
+    pub(crate) fn of_auto(gateway: &Gateway, name: &str) -> Option<Self> {
+        let auto = AutoName::parse(name)?;
+        let combo = Arc::new(Combo::made_up(name, Strategy::Auto));
+        let config = book::config(gateway, &combo);
+        let profile = auto.profile();
+        Some(Asked { combo, config, auto: Some((auto, profile)) })
     }
 
     fn route(&self) -> Route<'_> {
@@ -46,6 +61,7 @@ impl Asked {
             strategy: self.combo.strategy,
             tiers: self.combo.composite_tiers.as_ref(),
             protects_cache: self.combo.context_cache_protection,
+            taste: self.auto.as_ref().map(|(_, profile)| Taste { profile, layers: layers() }),
         }
     }
 }
@@ -62,7 +78,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     recorder.of_combo(&asked.combo.name, asked.combo.strategy.as_str());
     let facts = request_facts::of(request);
     let begun = gateway.now();
-    let deadline = begun + asked.config.deadline();
+    let deadline = begun + asked.config.time_limit();
     let mut effort = Effort::default();
     loop {
         let (expansion, pool_size) = expansion(gateway, request, asked);
@@ -97,7 +113,10 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
 fn expansion(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> (Expansion, usize) {
     let book = GatewayBook::new(gateway, request, asked.combo.strategy);
     let asker = routing::combo::Asker { key: request.key.as_deref(), requested: request.requested_model() };
-    let expansion = expand(&asked.combo, &asked.config, &asker, &book);
+    let expansion = match &asked.auto {
+        None => expand(&asked.combo, &asked.config, &asker, &book),
+        Some((name, _)) => auto_name::candidates(name, book.everything(), layers()).into(),
+    };
     let size = expansion.targets.len();
     (expansion, size)
 }
@@ -136,6 +155,12 @@ fn goes_on(
         }
         Decision::Wait { .. } | Decision::TooLong { .. } | Decision::Never => None,
     }
+}
+
+/// How well models suit tasks, as far as nobody says otherwise.
+fn layers() -> &'static Layers {
+    static LAYERS: LazyLock<Layers> = LazyLock::new(Layers::default);
+    &LAYERS
 }
 
 fn spared(left_out: &[(Target, LeftOut)]) -> impl Iterator<Item = &domain::Exclusion> {

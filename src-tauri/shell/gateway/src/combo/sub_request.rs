@@ -3,9 +3,9 @@
 //! Each is a client request of its own, in the client's dialect, so that everything behind it (translation, accounts,
 //! failures) is what it is for the client itself. What it is asked comes from the form between the dialects.
 
+use dialects::PartKind;
 use dialects::canonical::{Answer, AnswerPart, Part, Request, Role, Target as Receiver, Turn};
 use dialects::translate::{self, Refusal};
-use dialects::PartKind;
 use http_body_util::BodyExt;
 
 use crate::ingress::ClientRequest;
@@ -32,11 +32,7 @@ pub(super) fn last(request: &ClientRequest, change: impl FnOnce(&mut Request)) -
     changed(request, request.stream, change)
 }
 
-fn changed(
-    request: &ClientRequest,
-    stream: bool,
-    change: impl FnOnce(&mut Request),
-) -> Result<ClientRequest, Refusal> {
+fn changed(request: &ClientRequest, stream: bool, change: impl FnOnce(&mut Request)) -> Result<ClientRequest, Refusal> {
     let mut asked = request.asked().map_err(Clone::clone)?.clone();
     asked.stream = stream;
     change(&mut asked);

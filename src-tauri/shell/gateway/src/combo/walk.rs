@@ -9,6 +9,7 @@ use domain::{Exclusion, Mechanism, Millis, Outcome, Timestamp};
 use resilience::{LocalLimit, Patience, Refusal, tool_limit};
 use routing::combo::Strategy;
 use routing::decision::{self, Decision, Position, Stop};
+use routing::memory::Dispatch;
 use routing::plan::Attempt as Planned;
 use routing::view::RequestFacts;
 use routing::{Plan, Target};
@@ -286,7 +287,10 @@ impl<'p> Walk<'_, 'p> {
         repeat: &mut Repeat,
     ) -> Tried {
         let routing = self.gateway.routing();
-        routing.dispatched(combo, target, &step.candidate.connection);
+        let strategy = self.asked.combo.strategy;
+        let connection = step.candidate.connection.clone();
+        let dispatch = Dispatch { combo, strategy, target, connection: &connection };
+        routing.dispatched(&dispatch);
         let recorder = &mut self.end.recorder;
         recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
         recorder.at_step(&target.execution_key);
@@ -303,7 +307,7 @@ impl<'p> Walk<'_, 'p> {
         };
         let failed = match sent {
             Ok(served) => {
-                routing.served(combo, target, &step.candidate.connection, self.facts);
+                routing.served(&dispatch, self.facts);
                 let spent = recorder.part();
                 let recorder = std::mem::replace(recorder, spent);
                 return Tried::Answered(Box::new(Answered { served, step, attempt, recorder }));
@@ -311,7 +315,7 @@ impl<'p> Walk<'_, 'p> {
             Err(failed) => failed,
         };
         if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) {
-            routing.failed(combo, target, &step.candidate.connection);
+            routing.failed(&dispatch);
         }
         self.decide(target, at, step, attempt, *failed, more_accounts, repeat).await
     }
