@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "only ever part of tests: what fails here fails a test")]
 
+mod combos;
 mod connections;
 mod events;
 mod keys;

@@ -30,6 +30,9 @@ pub(crate) enum Command {
     /// Accounts at providers
     #[command(subcommand)]
     Connection(ConnectionCommand),
+    /// Names with several models behind them
+    #[command(subcommand)]
+    Combo(ComboCommand),
     /// Keys that agents present
     #[command(subcommand)]
     Key(KeyCommand),
@@ -92,6 +95,47 @@ pub(crate) struct AddConnection {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum ComboCommand {
+    /// Make a combo of models, patterns and other combos
+    Create(CreateCombo),
+    /// List combos, hidden ones too
+    List,
+    /// Remove a combo that nothing leads to any more
+    Remove {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Write combos as a document for another installation to standard output
+    Export {
+        /// Only this combo and those it leads to
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+    },
+    /// Take combos over from a document: all of them, or none
+    Import {
+        /// The document; - reads standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Replace combos whose names are taken, instead of refusing the document
+        #[arg(long)]
+        replace: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateCombo {
+    /// What clients send as the model
+    #[arg(long)]
+    pub(crate) name: String,
+    /// How it chooses, such as priority, weighted or auto
+    #[arg(long, value_name = "S")]
+    pub(crate) strategy: Option<String>,
+    /// provider/model, provider/pattern*, or the name of a combo
+    #[arg(value_name = "STEP", required = true)]
+    pub(crate) steps: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
     /// Make a key and print it; it is not shown again
     Create(CreateKey),
@@ -145,6 +189,13 @@ mod tests {
             "omniroute connection test 1 --json",
             "omniroute key create --name k --scope self:usage --scope mcp:connect --allow-connection c1",
             "omniroute key create --data-dir /tmp/x --name test --expires-at 2027-01-01T00:00:00Z",
+            "omniroute combo create --name team --strategy weighted openai/m1 anthropic/claude-* other",
+            "omniroute combo list --json",
+            "omniroute combo remove 1",
+            "omniroute combo export",
+            "omniroute combo export 1",
+            "omniroute combo import combos.json --replace",
+            "omniroute combo import -",
             "omniroute key list",
             "omniroute key revoke 1",
         ] {
@@ -162,6 +213,8 @@ mod tests {
             "omniroute connection add --provider openai",
             "omniroute connection add --provider openai --name c1 --api-key sk-secret",
             "omniroute connection add --provider openai --name c1 --api-key-stdin --api-key-env KEY",
+            "omniroute combo create --name team",
+            "omniroute combo import",
             "omniroute key revoke",
         ] {
             let refused = Arguments::try_parse_from(line.split(' ')).expect_err(line);

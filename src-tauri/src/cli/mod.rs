@@ -2,6 +2,7 @@
 
 mod arguments;
 mod client;
+mod combo;
 mod connection;
 mod key;
 mod serve;
@@ -73,6 +74,7 @@ async fn dispatch(arguments: Arguments) -> ExitCode {
         Command::Serve(serve) => return serve::run(&context, serve).await,
         Command::Status => status::run(&context, url).await,
         Command::Connection(command) => connection::run(&context, url, command).await,
+        Command::Combo(command) => combo::run(&context, url, command).await,
         Command::Key(command) => key::run(&context, url, command).await,
     };
     done.unwrap_or_else(|error| refused(&context, &error))

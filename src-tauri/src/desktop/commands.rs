@@ -3,7 +3,7 @@
 
 use control::view::*;
 use control::{
-    ControlError, aliases, app, banned_signals, breakers, catalog, connections, cooldowns, explain, health, keys,
+    ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns, explain, health, keys,
     lockouts, management_token, models, nodes, probes, requests, resilience, resilience_connections, settings, usage,
 };
 use tauri::State;
@@ -72,6 +72,19 @@ command!(aliases::aliases_list() -> Aliases);
 command!(aliases::alias_create(input: AliasDraft) -> AliasReply);
 command!(aliases::alias_update(id, input: AliasChange) -> AliasReply);
 command!(aliases::alias_delete(id) -> Done);
+command!(combos::combos_list(input: ComboFilter) -> Combos);
+command!(combos::combo_get(id) -> ComboReply);
+command!(combos::combo_create(input: ComboDraft) -> ComboReply);
+command!(combos::combo_update(id, input: ComboChange) -> ComboReply);
+command!(combos::combo_delete(id) -> Done);
+command!(combos::combos_reorder(input: ComboOrder) -> Combos);
+command!(combos::combo_duplicate(id, input: ComboCopy) -> ComboReply);
+command!(combos::combos_export(input: ComboSelection) -> ComboDocument);
+command!(combos::combos_import(input: ComboImport) -> CombosImported);
+command!(combo_mappings::combo_mappings_list() -> ComboMappings);
+command!(combo_mappings::combo_mapping_create(input: ComboMappingDraft) -> ComboMappingReply);
+command!(combo_mappings::combo_mapping_update(id, input: ComboMappingChange) -> ComboMappingReply);
+command!(combo_mappings::combo_mapping_delete(id) -> Done);
 command!(models::models_list(input: ModelFilter) -> Models);
 command!(requests::requests_list(input: RequestFilter) -> Requests);
 command!(requests::request_get(id) -> RequestDetail);

@@ -8,7 +8,7 @@ use crate::{AliasId, Timestamp};
 pub struct ModelAlias {
     pub id: AliasId,
     pub alias: String,
-    /// `provider/model`.
+    /// `provider/model`, or the name of a combo.
     pub target: String,
     pub created_at: Timestamp,
 }

@@ -63,12 +63,18 @@ fn check_alias(alias: &str) -> Result<String, ControlError> {
     Ok(alias)
 }
 
-/// `provider/model` of a provider that exists; the model need not be known (decision 38).
+/// The name of a combo, or `provider/model` of a provider that exists; the model need not be known (decision 38).
 fn check_target(control: &Control, target: &str) -> Result<String, ControlError> {
     let target = check::text("target", target)?;
+    if control.combos().named(&target).is_some() {
+        return Ok(target);
+    }
     let provider = target.split_once('/').filter(|(_, model)| !model.is_empty()).map(|(provider, _)| provider);
     let Some(provider) = provider else {
-        return Err(ControlError::invalid("target", "must be provider/model, for example openai/gpt-4.1"));
+        return Err(ControlError::invalid(
+            "target",
+            "must be provider/model, for example openai/gpt-4.1, or the name of a combo",
+        ));
     };
     if control.catalog().by_name(provider).is_none() {
         return Err(ControlError::invalid("target", format!("there is no provider {provider}")));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gateway::Gateway;
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{MutexGuard, mpsc, oneshot};
 
 use crate::health::HealthCache;
 use crate::management_token::TokenKeeper;
@@ -19,6 +19,7 @@ struct Inner {
     token: TokenKeeper,
     listener: mpsc::Sender<ListenerMove>,
     health: Mutex<HealthCache>,
+    combo_change: tokio::sync::Mutex<()>,
 }
 
 /// Asks the server to listen elsewhere. The answer comes once the new place is reserved: `Ok` carries the word to go,
@@ -42,7 +43,8 @@ pub enum MoveRefused {
 impl Control {
     /// `listener` is served by whoever owns the sockets.
     pub fn new(gateway: Gateway, token: TokenKeeper, listener: mpsc::Sender<ListenerMove>) -> Self {
-        Control(Arc::new(Inner { gateway, token, listener, health: Mutex::default() }))
+        let combo_change = tokio::sync::Mutex::default();
+        Control(Arc::new(Inner { gateway, token, listener, health: Mutex::default(), combo_change }))
     }
 
     pub fn gateway(&self) -> &Gateway {
@@ -55,6 +57,12 @@ impl Control {
 
     pub(crate) fn health_cache(&self) -> &Mutex<HealthCache> {
         &self.0.health
+    }
+
+    /// Waits until nobody else changes combos, and keeps others waiting while the guard lives: a combo is checked beside
+    /// all others, which must not change before it is stored.
+    pub(crate) async fn one_combo_change(&self) -> MutexGuard<'_, ()> {
+        self.0.combo_change.lock().await
     }
 
     /// Reserves another place to listen; see [`ListenerMove`]. `None` when the server is stopping.

@@ -11,6 +11,7 @@
 //! | custom providers | `nodes` |
 //! | keys of agents | `keys` |
 //! | providers and models; names for models | `catalog`, `models`; `aliases` |
+//! | several models under one name; patterns that lead there | `combos`; `combo_mappings` |
 //! | what happened, what it consumed | `requests`, `usage` |
 //! | what routing spares and why; bringing it back | `cooldowns`, `lockouts`, `breakers`, `resilience_connections`, `explain` |
 //! | when it does so | `resilience`, `banned_signals` |
@@ -24,6 +25,8 @@ pub mod banned_signals;
 pub mod breakers;
 pub mod catalog;
 mod check;
+pub mod combo_mappings;
+pub mod combos;
 pub mod connections;
 pub mod cooldowns;
 mod error;

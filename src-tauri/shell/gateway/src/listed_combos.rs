@@ -77,13 +77,15 @@ impl Members {
         }
     }
 
-    /// One model, which may be one that nobody lists; what the provider itself says of it goes before the catalogue.
+    /// One model. Its window is what the list of models says of it: the provider's own word, the catalogue's, the usual one
+    /// of the provider. Of a model that nobody lists it is not known.
     fn add(&mut self, gateway: &Gateway, provider: &Provider, id: &str) {
         let catalogued = provider.model(id);
         let id = catalogued.map_or(id, |model| model.id.as_str());
-        let discovered = gateway.discovered(&provider.id);
-        let stated = discovered.iter().find(|model| model.id == id).and_then(|model| model.context);
-        let context = stated.or_else(|| catalogued?.context);
+        let discovered = gateway.discovered(&provider.id).into_iter().find(|model| model.id == id);
+        let is_listed = catalogued.is_some() || discovered.is_some();
+        let stated = discovered.and_then(|model| model.context).or_else(|| catalogued?.context);
+        let context = stated.or(is_listed.then_some(provider.default_context));
         self.smallest_context = [self.smallest_context, context].into_iter().flatten().min();
         self.names.insert(format!("{}/{id}", provider.id));
     }

@@ -23,9 +23,9 @@ use serde::Serialize;
 use crate::topics::{Method, Operation, operation};
 use crate::view::*;
 use crate::{
-    Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, connections::*,
-    cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*, models::*, nodes::*, probes::*,
-    requests::*, resilience::*, resilience_connections::*, settings::*, usage::*,
+    Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
+    combos::*, connections::*, cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*,
+    models::*, nodes::*, probes::*, requests::*, resilience::*, resilience_connections::*, settings::*, usage::*,
 };
 
 use document::{Document, Shape};
@@ -141,6 +141,19 @@ fn operations() -> Api {
     route!(api, alias_create(body: AliasDraft) -> AliasReply);
     route!(api, alias_update(id, body: AliasChange) -> AliasReply);
     route!(api, alias_delete(id) -> Done);
+    route!(api, combos_list(query: ComboFilter) -> Combos);
+    route!(api, combo_get(id) -> ComboReply);
+    route!(api, combo_create(body: ComboDraft) -> ComboReply);
+    route!(api, combo_update(id, body: ComboChange) -> ComboReply);
+    route!(api, combo_delete(id) -> Done);
+    route!(api, combos_reorder(body: ComboOrder) -> Combos);
+    route!(api, combo_duplicate(id, body: ComboCopy) -> ComboReply);
+    route!(api, combos_export(query: ComboSelection) -> ComboDocument);
+    route!(api, combos_import(body: ComboImport) -> CombosImported);
+    route!(api, combo_mappings_list() -> ComboMappings);
+    route!(api, combo_mapping_create(body: ComboMappingDraft) -> ComboMappingReply);
+    route!(api, combo_mapping_update(id, body: ComboMappingChange) -> ComboMappingReply);
+    route!(api, combo_mapping_delete(id) -> Done);
     route!(api, models_list(query: ModelFilter) -> Models);
     route!(api, requests_list(query: RequestFilter) -> Requests);
     route!(api, request_get(id) -> RequestDetail);

@@ -6,6 +6,7 @@
 
 mod app;
 mod catalog;
+mod combo;
 mod connection;
 mod explanation;
 mod health;
@@ -22,6 +23,12 @@ mod words_of_domain;
 
 pub use app::{App, ManagementToken, SecretStore};
 pub use catalog::{CatalogProvider, CatalogProviders};
+pub use combo::{
+    Combo, ComboChange, ComboChangeFields, ComboCopy, ComboDocument, ComboDraft, ComboFields, ComboFilter, ComboImport,
+    ComboMapping, ComboMappingChange, ComboMappingDraft, ComboMappingReply, ComboMappings, ComboNameTaken, ComboOrder,
+    ComboReply, ComboSelection, ComboStep, ComboStepFields, ComboStepInput, ComboTier, ComboWarning, ComboWarningCode,
+    Combos, CombosImported, CompositeTiers,
+};
 pub use connection::{
     BatchTest, BatchTestResult, BatchTestResults, Breaker, BreakerState, Connection, ConnectionChange,
     ConnectionDetail, ConnectionDraft, ConnectionFilter, ConnectionModel, ConnectionModels, ConnectionModelsQuery,
@@ -56,4 +63,4 @@ pub use resilience::{
 pub use settings::{SettingField, SettingFields, SettingSource, SettingsPatch, SettingsTree};
 pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};
 pub use words::{Done, Instant, Secret};
-pub use words_of_domain::{AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, Scope, TestStatus};
+pub use words_of_domain::{AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, Scope, Strategy, TestStatus};

@@ -86,7 +86,7 @@ pub struct AliasReply {
 pub struct Alias {
     pub id: String,
     pub alias: String,
-    /// `provider/model`.
+    /// `provider/model`, or the name of a combo.
     pub target: String,
     pub created_at: Instant,
 }

@@ -101,3 +101,30 @@ mirror! {
     #[serde(rename_all = "snake_case")]
     TestStatus of domain::health::TestStatus { Unknown, Active, Unavailable, Banned, Expired, CreditsExhausted, }
 }
+
+mirror! {
+    /// How a combo chooses. `quota-share` is internal: no combo can be given it.
+    #[serde(rename_all = "kebab-case")]
+    Strategy of routing::Strategy {
+        Priority,
+        Weighted,
+        RoundRobin,
+        ContextRelay,
+        FillFirst,
+        P2c,
+        Random,
+        LeastUsed,
+        CostOptimized,
+        ResetAware,
+        ResetWindow,
+        Headroom,
+        StrictRandom,
+        Auto,
+        Lkgp,
+        ContextOptimized,
+        CacheOptimized,
+        Fusion,
+        Pipeline,
+        QuotaShare,
+    }
+}
