@@ -1,0 +1,124 @@
+//! What a combo answers when nobody serves (gateway specification, 3.9; resilience specification, 15 and 22).
+
+use domain::Millis;
+use fake_upstream::Step;
+use serde_json::json;
+
+use crate::team::{Team, models, who};
+
+#[tokio::test]
+async fn a_weighted_combo_whose_targets_all_cool_says_each_reason_and_its_seconds() {
+    // DG-01
+    let team = Team::start().await;
+    team.world.resilience(json!({ "comboCooldownWait": { "enabled": false } })).await;
+    team.three("weighted").await;
+    for n in 0..3 {
+        team.fails(n, 503);
+    }
+    team.ask("team").await;
+    let reply = team.ask("team").await;
+    assert_eq!(reply.status, 503, "{}", reply.text());
+    let body = reply.json();
+    assert_eq!(body["error"]["code"], "all_targets_cooling_down", "{body}");
+    let wait: u64 = reply.header("retry-after").expect("a wait").parse().expect("seconds");
+    for diagnostics in [&body["diagnostics"], &body["error"]["diagnostics"]] {
+        assert_eq!((&diagnostics["poolSize"], &diagnostics["attempted"]), (&json!(3), &json!(0)), "{body}");
+        let excluded = diagnostics["excluded"].as_array().expect("a list");
+        assert_eq!(excluded.len(), 3, "{body}");
+        for target in excluded {
+            assert_eq!(target["reason"], "unavailable", "{body}");
+            assert!(target["retry_after_seconds"].as_u64() >= Some(1), "{body}");
+        }
+        assert_eq!(diagnostics["recovery"]["action"], "wait");
+    }
+    assert_eq!(body["recovery_hint"]["retry_after_seconds"], json!(wait));
+    assert_eq!(reply.header("x-omniroute-combo-pool-size"), Some("3"));
+    assert_eq!(reply.header("x-omniroute-combo-terminal-reason"), Some("all_targets_cooling_down"));
+    // DG-07
+    for account in &team.accounts {
+        assert!(!reply.text().contains(&account.id), "{}", reply.text());
+    }
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_with_nothing_to_run_is_not_found() {
+    let team = Team::start().await;
+    team.combo("empty", "weighted", json!(["anthropic/m1"]), json!({})).await;
+    let reply = team.ask("empty").await;
+    assert_eq!(reply.status, 404, "{}", reply.text());
+    assert_eq!(reply.json()["error"]["code"], "no_executable_targets");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_request_waits_for_a_short_limit_of_all_its_models_and_then_succeeds() {
+    // CR
+    let team = Team::start().await;
+    let gemini = team.world.connect("gemini", "g").await;
+    team.combo("short", "priority", json!(["gemini/m1", "gemini/m2"]), json!({ "maxRetries": 0 })).await;
+    for model in ["m1", "m2"] {
+        let limited = Step::error(429, "quota exceeded, please retry in 20s").with_header("retry-after", "20");
+        team.world.script_model(&gemini, model).then(limited).then(Step::ok("from 0"));
+    }
+    let agent = team.world.agent();
+    let asking = tokio::spawn(async move {
+        agent.post("/v1/chat/completions", acceptance::chat_body("short", false)).await
+    });
+    team.world.wait_for_calls(&gemini, 2).await;
+    team.world.settle().await;
+    assert!(!asking.is_finished(), "it waits");
+    team.world.advance(Millis::seconds(21));
+    assert_eq!(who(&asking.await.expect("an answer")), 0);
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_wait_over_the_budget_is_told_instead() {
+    let team = Team::start().await;
+    let gemini = team.world.connect("gemini", "g").await;
+    team.world.resilience(json!({ "comboCooldownWait": { "maxWaitMs": 10_000 } })).await;
+    team.combo("short", "priority", json!(["gemini/m1", "gemini/m2"]), json!({ "maxRetries": 0 })).await;
+    for model in ["m1", "m2"] {
+        let limited = Step::error(429, "quota exceeded, please retry in 20s").with_header("retry-after", "20");
+        team.world.script_model(&gemini, model).then(limited);
+    }
+    for _ in 0..2 {
+        let reply = team.ask("short").await;
+        assert_eq!(reply.status, 429, "{}", reply.text());
+        let wait: u64 = reply.header("retry-after").expect("a wait").parse().expect("seconds");
+        assert!((1..=21).contains(&wait), "{wait}");
+    }
+    let error = team.ask("short").await.json()["error"].clone();
+    assert!(error["retry_after"].is_u64() && error["reset_at"].is_string(), "{error}");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_nobody_can_do_is_refused_by_name() {
+    let team = Team::start().await;
+    team.combo("blind", "priority", json!(["deepseek/deepseek-v4-pro"]), json!({})).await;
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
+    let body = json!({ "model": "blind", "messages": [{ "role": "user", "content": [image] }] });
+    let reply = team.world.agent().post("/v1/chat/completions", body.to_string()).await;
+    assert_eq!(reply.status, 400, "{}", reply.text());
+    assert_eq!(reply.json()["error"]["code"], "capability_mismatch");
+    assert!(reply.error_message().contains("vision"), "{}", reply.text());
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_has_its_time() {
+    let team = Team::start().await;
+    team.combo("slow", "priority", models(), json!({ "comboTimeoutMs": 5_000 })).await;
+    team.world.script(&team.accounts[0]).then(Step::Hang);
+    let agent = team.world.agent();
+    let asking =
+        tokio::spawn(async move { agent.post("/v1/chat/completions", acceptance::chat_body("slow", false)).await });
+    team.world.wait_for_calls(&team.accounts[0], 1).await;
+    team.world.advance(Millis::seconds(6));
+    let reply = asking.await.expect("an answer");
+    assert_eq!(reply.status, 504, "{}", reply.text());
+    assert_eq!(reply.json()["error"]["code"], "COMBO_TIMEOUT");
+    team.world.check_invariants().await;
+}
