@@ -61,12 +61,8 @@ pub(super) fn sift(
 /// Moves those with a reason to the left-out ones.
 fn take(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, reason: impl Fn(&Target) -> Option<LeftOut>) {
     let Some(first) = targets.iter().position(|target| reason(target).is_some()) else { return };
-    for target in targets.split_off(first) {
-        match reason(&target) {
-            Some(reason) => left_out.push((target, reason)),
-            None => targets.push(target),
-        }
-    }
+    let leaving = targets.extract_if(first.., |target| reason(target).is_some());
+    left_out.extend(leaving.filter_map(|target| reason(&target).map(|why| (target, why))));
 }
 
 /// The same, but nobody is moved where everybody would be. Whether there is somebody without a reason, or nobody at all.
