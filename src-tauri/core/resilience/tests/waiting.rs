@@ -158,7 +158,7 @@ impl World {
 
     fn take(&mut self, effects: Effects) -> Result<(), TestCaseError> {
         for (ticket, permit) in effects.granted {
-            let at = self.waiting.iter().position(|waiter| waiter.ticket == ticket).expect("it waits");
+            let at = self.waits_as(ticket)?;
             let waiter = self.waiting.remove(at);
             let overtaken = self.waiting[..at].iter().find(|other| other.kind == waiter.kind);
             // Whoever gave up its share has other needs than whoever still waits for one.
@@ -166,7 +166,7 @@ impl World {
             self.goes(waiter.kind, permit)?;
         }
         for (ticket, refusal) in effects.refused {
-            let at = self.waiting.iter().position(|waiter| waiter.ticket == ticket).expect("it waits");
+            let at = self.waits_as(ticket)?;
             self.waiting.remove(at);
             self.done += 1;
             prop_assert!(matches!(refusal, Refusal::Local(_)), "{refusal:?}");
@@ -174,10 +174,15 @@ impl World {
         Ok(())
     }
 
+    fn waits_as(&self, ticket: Ticket) -> Result<usize, TestCaseError> {
+        let found = self.waiting.iter().position(|waiter| waiter.ticket == ticket);
+        found.ok_or_else(|| TestCaseError::fail("granted or refused without waiting"))
+    }
+
     fn ends(&mut self, attempt: usize) -> Result<(), TestCaseError> {
         let (_, permit) = self.running.remove(attempt);
         self.done += 1;
-        let outcome = if attempt % 2 == 0 {
+        let outcome = if attempt.is_multiple_of(2) {
             Outcome::Success(Success::default())
         } else {
             Outcome::Neutral(Neutral::ClientAborted)
