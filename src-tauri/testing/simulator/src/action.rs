@@ -15,6 +15,16 @@ pub enum Action {
         model: usize,
         caller: Caller,
     },
+    /// A request arrives that waits its turn if it must.
+    LineUp {
+        account: usize,
+        model: usize,
+        caller: Caller,
+    },
+    /// The client of a waiting request goes away.
+    Leave {
+        waiter: usize,
+    },
     /// An attempt under way ends well.
     Succeed {
         attempt: usize,
@@ -92,12 +102,23 @@ pub enum Tune {
         steps: u32,
         hints: bool,
     },
+    Queue(Queue),
     /// Of accounts with a key.
     Breaker {
         threshold: u32,
         reset: u64,
         multiplier: u32,
     },
+}
+
+/// Numbers of the request queue; zero is no limit of depth and of requests in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    pub enabled: bool,
+    pub concurrent: u32,
+    pub spacing: u64,
+    pub depth: u32,
+    pub global: u32,
 }
 
 const REASONS: [(Option<u16>, Reason); 14] = [
@@ -125,6 +146,10 @@ impl Action {
             return Action::draw_end(chance, open);
         }
         let account = chance.random_range(0..World::ACCOUNTS);
+        let waiting = world.waiting();
+        if waiting > 0 && chance.random_bool(0.05) {
+            return Action::Leave { waiter: chance.random_range(0..waiting) };
+        }
         match chance.random_range(0..40_u8) {
             0 => Action::Cap {
                 account,
@@ -140,11 +165,15 @@ impl Action {
             9 => Action::Advance { millis: chance.random_range(0..4_000_000) },
             10 if chance.random_bool(0.2) => Action::Advance { millis: chance.random_range(0..700_000_000) },
             11..=13 => Action::Reach { deadline: chance.random_range(0..8), just_before: chance.random_bool(0.3) },
-            _ => Action::Arrive {
-                account,
-                model: chance.random_range(0..World::MODELS),
-                caller: if chance.random_bool(0.5) { Caller::Combo } else { Caller::Direct },
-            },
+            _ => {
+                let model = chance.random_range(0..World::MODELS);
+                let caller = if chance.random_bool(0.5) { Caller::Combo } else { Caller::Direct };
+                if chance.random_bool(0.5) {
+                    Action::LineUp { account, model, caller }
+                } else {
+                    Action::Arrive { account, model, caller }
+                }
+            }
         }
     }
 
@@ -174,7 +203,14 @@ impl Operator {
 
 impl Tune {
     fn draw(chance: &mut impl Rng) -> Tune {
-        match chance.random_range(0..5_u8) {
+        match chance.random_range(0..6_u8) {
+            5 => Tune::Queue(Queue {
+                enabled: chance.random_bool(0.5),
+                concurrent: chance.random_range(1..4),
+                spacing: [0, 350, 5_000][chance.random_range(0..3_usize)],
+                depth: chance.random_range(0..4),
+                global: if chance.random_bool(0.3) { chance.random_range(1..8) } else { 0 },
+            }),
             0 => Tune::Lockout {
                 enabled: chance.random_bool(0.5),
                 base: chance.random_range(5_000..600_000),

@@ -15,6 +15,16 @@ pub enum Broken {
     LetThrough { account: usize, by: Mechanism },
     /// A request was refused for a reason that the picture does not show.
     RefusedWithoutReason { account: usize, by: Mechanism },
+    /// A waiting request was overtaken by one with the same needs.
+    Overtaken { account: usize },
+    /// A request waits beyond its patience.
+    Starved { account: usize },
+    /// A request waits although every gate has a place for it.
+    Idle { account: usize },
+    /// Waiting requests were lost, or are counted that are not there.
+    Lost { waiting: usize, counted: u32 },
+    /// Somebody was granted or refused who does not wait.
+    UnknownTicket { ticket: u64 },
     /// Availability and admission disagreed.
     TwoAnswers { account: usize },
     /// More than one probe of a half-open breaker is under way.

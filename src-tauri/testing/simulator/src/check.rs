@@ -131,6 +131,8 @@ pub fn deadlines(snapshot: &Snapshot, now: Timestamp) -> Vec<Timestamp> {
 /// What is held for or against anybody, without what merely says who was asked when.
 pub fn health(mut snapshot: Snapshot) -> Snapshot {
     snapshot.in_flight = 0;
+    snapshot.waiting = 0;
+    snapshot.queues.clear();
     for breaker in snapshot.breakers.values_mut() {
         breaker.probing = false;
     }

@@ -6,9 +6,10 @@
 mod action;
 mod broken;
 mod check;
+mod waiting;
 mod world;
 
-pub use action::{Action, Operator, Tune};
+pub use action::{Action, Operator, Queue, Tune};
 pub use broken::Broken;
 pub use world::World;
 

@@ -4,46 +4,57 @@ use std::collections::BTreeMap;
 
 use domain::health::TestStatus;
 use domain::{
-    Availability, Candidate, ConnectionId, Exclusion, Limits, Millis, Nature, Neutral, Outcome, ProviderClass,
+    Availability, Candidate, ConnectionId, Exclusion, Limits, Mechanism, Millis, Nature, Neutral, Outcome, ProviderClass,
     ProviderId, Success, Timestamp,
 };
 use resilience::circuit_breaker::State;
-use resilience::{Admission, Admitted, Caller, Effects, Engine, Permit, ResetScope, Row, Settings, Snapshot, Stored};
+use resilience::{Admission, Admitted, Caller, Engine, Permit, ResetScope, Row, Settings, Snapshot, Stored};
 
 use crate::action::{Action, Operator, Tune};
 use crate::broken::Broken;
 use crate::check;
+use crate::waiting::Waiter;
 
 #[derive(Clone, Copy, Debug)]
-struct Account {
-    cap: Option<u32>,
+pub(crate) struct Account {
+    pub(crate) cap: Option<u32>,
     enabled: bool,
 }
 
 #[derive(Debug)]
-struct Attempt {
-    account: usize,
-    permit: Permit,
-    arrived: Timestamp,
+pub(crate) struct Attempt {
+    pub(crate) account: usize,
+    pub(crate) permit: Permit,
+    pub(crate) arrived: Timestamp,
     /// It was let through while the provider's breaker was half-open.
-    probe: bool,
+    pub(crate) probe: bool,
 }
 
 #[derive(Debug)]
 pub struct World {
-    engine: Engine,
-    settings: Settings,
-    now: Timestamp,
-    accounts: Vec<Account>,
-    attempts: Vec<Attempt>,
-    store: Store,
+    pub(crate) engine: Engine,
+    pub(crate) settings: Settings,
+    pub(crate) now: Timestamp,
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) attempts: Vec<Attempt>,
+    /// The longest waiting first.
+    pub(crate) waiting: Vec<Waiter>,
+    pub(crate) store: Store,
     /// The picture after the last action.
     seen: Snapshot,
 }
 
+/// An attempt that has ended.
+struct Settled {
+    account: usize,
+    arrived: Timestamp,
+    /// Nobody went, or was sent away, in its place.
+    alone: bool,
+}
+
 /// Rows by what they are about, as the database would hold them.
 #[derive(Clone, Debug, Default)]
-struct Store {
+pub(crate) struct Store {
     rows: BTreeMap<String, Row>,
 }
 
@@ -55,6 +66,7 @@ impl Default for World {
             now: Timestamp::from_millis(1_790_000_000_000),
             accounts: (0..World::ACCOUNTS).map(|_| Account { cap: None, enabled: true }).collect(),
             attempts: Vec::new(),
+            waiting: Vec::new(),
             store: Store::default(),
             seen: Snapshot::default(),
         }
@@ -72,6 +84,11 @@ impl World {
         self.attempts.len()
     }
 
+    /// Requests that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Carries out one action and checks every rule.
     ///
     /// # Errors
@@ -82,19 +99,21 @@ impl World {
             Action::Arrive { account, model, caller } => self.arrive(*account, *model, *caller, &before)?,
             Action::Succeed { attempt } => self.succeed(*attempt)?,
             Action::Fail { attempt, failure } => {
-                self.settle(*attempt, &Outcome::Failure(failure.clone()));
+                self.settle(*attempt, &Outcome::Failure(failure.clone()))?;
             }
+            Action::LineUp { account, model, caller } => self.line_up(*account, *model, *caller, &before)?,
+            Action::Leave { waiter } => self.leaves(*waiter)?,
             Action::Abandon { attempt, neutral } => self.abandon(*attempt, *neutral)?,
-            Action::Cap { account, cap } => self.accounts[*account].cap = *cap,
+            Action::Cap { account, cap } => self.cap(*account, *cap)?,
             Action::Switch { account, enabled } => self.accounts[*account].enabled = *enabled,
             Action::Seen { account, address } => {
                 self.engine.note_egress(&connection(*account), &format!("10.0.0.{address}"), self.now);
             }
-            Action::Operator(operator) => self.operate(*operator),
-            Action::Tune(tune) => self.tune(*tune),
-            Action::Look => self.look(),
-            Action::Advance { millis } => self.now = self.now + Millis::new(*millis),
-            Action::Reach { deadline, just_before } => self.reach(*deadline, *just_before, &before),
+            Action::Operator(operator) => self.operate(*operator)?,
+            Action::Tune(tune) => self.tune(*tune)?,
+            Action::Look => self.look()?,
+            Action::Advance { millis } => self.advance(self.now + Millis::new(*millis))?,
+            Action::Reach { deadline, just_before } => self.reach(*deadline, *just_before, &before)?,
             Action::Restart => self.restart()?,
         }
         let owner_acted = matches!(action, Action::Operator(Operator::Account(_)));
@@ -104,6 +123,7 @@ impl World {
         }
         check::nothing_lasts_too_long(&after, &self.settings, self.now)?;
         self.check_counts(&after)?;
+        self.check_waiting(&after)?;
         self.seen = after;
         Ok(())
     }
@@ -114,9 +134,8 @@ impl World {
     /// # Errors
     /// The first rule that does not hold.
     pub fn finish(mut self) -> Result<(), Broken> {
-        while !self.attempts.is_empty() {
-            self.abandon(0, Neutral::Abandoned)?;
-        }
+        self.end_all()?;
+        self.settings.request_queue.auto_enable_api_key_providers = false;
         self.now = self.now + Millis::days(30);
         for account in 0..World::ACCOUNTS {
             self.accounts[account].enabled = true;
@@ -148,7 +167,7 @@ impl World {
         self.engine.connection(&connection(account), &self.settings, self.now).status
     }
 
-    fn candidate(&self, account: usize, model: usize) -> Candidate {
+    pub(crate) fn candidate(&self, account: usize, model: usize) -> Candidate {
         Candidate {
             provider: provider(account),
             connection: connection(account),
@@ -159,18 +178,16 @@ impl World {
         }
     }
 
-    fn under_way(&self, account: usize) -> u32 {
+    pub(crate) fn under_way(&self, account: usize) -> u32 {
         u32::try_from(self.attempts.iter().filter(|attempt| attempt.account == account).count()).unwrap_or(u32::MAX)
     }
 
     fn arrive(&mut self, account: usize, model: usize, caller: Caller, before: &Snapshot) -> Result<(), Broken> {
         let candidate = self.candidate(account, model);
-        let cap = self.accounts[account].cap;
-        let limits = Limits { max_concurrent: cap, ..Limits::default() };
+        let limits = self.limits(account);
         let admission = Admission::new(&candidate, &limits, caller);
         let availability = self.engine.availability(&admission, &self.settings, self.now);
-        let full = cap.is_some_and(|cap| self.under_way(account) >= cap);
-        let obstacles = check::obstacles(&candidate, caller, full, before, self.now);
+        let obstacles = check::obstacles(&candidate, caller, self.is_full(account), before, self.now);
         let probing = check::may_be_probing(&candidate, before, self.now);
         match self.engine.admit(&admission, &self.settings, self.now) {
             Admitted::Permit(_) if availability != Availability::Available => Err(Broken::TwoAnswers { account }),
@@ -178,18 +195,16 @@ impl World {
                 if let Some(by) = obstacles.first() {
                     return Err(Broken::LetThrough { account, by: *by });
                 }
-                let probe = before.breakers.get(&candidate.provider).is_some_and(|b| b.state == State::HalfOpen);
-                self.attempts.push(Attempt { account, permit, arrived: self.now, probe });
-                if cap.is_some_and(|cap| self.under_way(account) > cap) {
-                    return Err(Broken::Cap { account });
-                }
-                self.check_probes(account)
+                self.goes(account, permit)
             }
             Admitted::Refused(Exclusion { mechanism: by, .. }) => {
-                if availability == Availability::Available {
+                // Who could wait is available; who will not is refused.
+                let no_place = matches!(by, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane);
+                if availability == Availability::Available && !no_place {
                     return Err(Broken::TwoAnswers { account });
                 }
-                if obstacles.contains(&by) || probing {
+                let paced = by == Mechanism::AdmissionLane && self.is_paced(account);
+                if obstacles.contains(&by) || probing || paced {
                     Ok(())
                 } else {
                     Err(Broken::RefusedWithoutReason { account, by })
@@ -199,7 +214,7 @@ impl World {
     }
 
     /// Of the attempts that entered half-open and have not lapsed, one may be under way while it is half-open still.
-    fn check_probes(&self, account: usize) -> Result<(), Broken> {
+    pub(crate) fn check_probes(&self, account: usize) -> Result<(), Broken> {
         let provider = provider(account);
         let recent = |attempt: &&Attempt| attempt.probe && self.now < attempt.arrived + Millis::minutes(10);
         let probes = self.attempts.iter().filter(recent).filter(|a| *a.permit.provider() == provider).count();
@@ -207,25 +222,26 @@ impl World {
         if second { Err(Broken::SecondProbe { account }) } else { Ok(()) }
     }
 
-    fn is_half_open(&self, provider: &ProviderId) -> bool {
+    pub(crate) fn is_half_open(&self, provider: &ProviderId) -> bool {
         self.snapshot().breakers.get(provider).is_some_and(|breaker| breaker.state == State::HalfOpen)
     }
 
-    fn settle(&mut self, attempt: usize, outcome: &Outcome) -> (usize, Timestamp) {
+    fn settle(&mut self, attempt: usize, outcome: &Outcome) -> Result<Settled, Broken> {
         let Attempt { account, permit, arrived, .. } = self.attempts.swap_remove(attempt);
         let effects = self.engine.settle(permit, outcome, &self.settings, self.now);
-        self.keep(effects);
+        let alone = effects.granted.is_empty() && effects.refused.is_empty();
+        self.keep(effects)?;
         let probing = self.attempts.iter().any(|attempt| attempt.probe);
         if probing && !self.is_half_open(&provider(account)) {
             // What left before the state changed is no probe any more.
             let of_provider = |other: &&mut Attempt| provider(other.account) == provider(account);
             self.attempts.iter_mut().filter(of_provider).for_each(|other| other.probe = false);
         }
-        (account, arrived)
+        Ok(Settled { account, arrived, alone })
     }
 
     fn succeed(&mut self, attempt: usize) -> Result<(), Broken> {
-        let (account, arrived) = self.settle(attempt, &Outcome::Success(Success::default()));
+        let Settled { account, arrived, .. } = self.settle(attempt, &Outcome::Success(Success::default()))?;
         let picture = self.engine.connection(&connection(account), &self.settings, self.now);
         let older = picture.last_error.is_some_and(|error| error.at < arrived);
         if older && !picture.status.is_terminal() { Err(Broken::NotRecovered { account }) } else { Ok(()) }
@@ -233,11 +249,12 @@ impl World {
 
     fn abandon(&mut self, attempt: usize, neutral: Neutral) -> Result<(), Broken> {
         let before = check::health(self.snapshot());
-        let (account, _) = self.settle(attempt, &Outcome::Neutral(neutral));
-        if check::health(self.snapshot()) == before { Ok(()) } else { Err(Broken::NeutralHurt { account }) }
+        let Settled { account, alone, .. } = self.settle(attempt, &Outcome::Neutral(neutral))?;
+        // Whoever goes in its place may take a probe or be the first of its account.
+        if !alone || check::health(self.snapshot()) == before { Ok(()) } else { Err(Broken::NeutralHurt { account }) }
     }
 
-    fn operate(&mut self, operator: Operator) {
+    fn operate(&mut self, operator: Operator) -> Result<(), Broken> {
         let scope = match operator {
             Operator::Account(account) => ResetScope::Connection(connection(account)),
             Operator::Cooldowns => ResetScope::Cooldowns((0..World::ACCOUNTS).map(connection).collect()),
@@ -251,14 +268,16 @@ impl World {
             Operator::Models => ResetScope::Models,
         };
         let cleared = self.engine.reset(&scope, &self.settings, self.now);
-        self.keep(cleared.effects);
+        self.keep(cleared.effects)?;
         if matches!(operator, Operator::Breakers | Operator::Breaker(_)) {
             self.attempts.iter_mut().for_each(|attempt| attempt.probe = false);
         }
+        Ok(())
     }
 
-    fn tune(&mut self, tune: Tune) {
+    fn tune(&mut self, tune: Tune) -> Result<(), Broken> {
         match tune {
+            Tune::Queue(queue) => self.tune_queue(queue)?,
             Tune::Lockout { enabled, base, exponential } => {
                 self.settings.model_lockout.enabled = enabled;
                 self.settings.model_lockout.base_cooldown = Millis::new(base);
@@ -279,35 +298,51 @@ impl World {
                 config.max_backoff_multiplier = multiplier;
             }
         }
+        Ok(())
     }
 
-    fn look(&mut self) {
+    pub(crate) fn look(&mut self) -> Result<(), Broken> {
         let effects = self.engine.tick(&self.settings, self.now);
-        self.keep(effects);
+        self.keep(effects)
     }
 
-    fn reach(&mut self, deadline: usize, just_before: bool, snapshot: &Snapshot) {
-        let deadlines = check::deadlines(snapshot, self.now);
+    fn reach(&mut self, deadline: usize, just_before: bool, snapshot: &Snapshot) -> Result<(), Broken> {
+        let mut deadlines = check::deadlines(snapshot, self.now);
+        deadlines.extend(self.engine.next_deadline().filter(|at| *at > self.now));
         if deadlines.is_empty() {
-            return;
+            return Ok(());
         }
         let at = deadlines[deadline % deadlines.len()];
-        self.now = if just_before { self.now.max(at - Millis::new(1)) } else { at };
+        self.advance(if just_before { self.now.max(at - Millis::new(1)) } else { at })
+    }
+
+    /// Time passes; the timer of those who wait rings at each of their deadlines.
+    fn advance(&mut self, end: Timestamp) -> Result<(), Broken> {
+        while let Some(at) = self.engine.next_deadline().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            self.look()?;
+        }
+        self.now = end;
+        Ok(())
+    }
+
+    fn end_all(&mut self) -> Result<(), Broken> {
+        while !self.waiting.is_empty() {
+            self.leaves(0)?;
+        }
+        while !self.attempts.is_empty() {
+            self.abandon(0, Neutral::Abandoned)?;
+        }
+        Ok(())
     }
 
     fn restart(&mut self) -> Result<(), Broken> {
         // Whatever is under way ends with the program, without a verdict.
-        while !self.attempts.is_empty() {
-            self.abandon(0, Neutral::Abandoned)?;
-        }
-        self.look();
+        self.end_all()?;
+        self.look()?;
         let before = self.snapshot();
         self.engine = Engine::restore(self.store.read(), &self.settings, self.now);
         check::restored(before, self.snapshot())
-    }
-
-    fn keep(&mut self, effects: Effects) {
-        effects.rows.into_iter().for_each(|row| self.store.write(row));
     }
 
     fn check_counts(&self, snapshot: &Snapshot) -> Result<(), Broken> {
@@ -326,7 +361,7 @@ impl World {
 }
 
 impl Store {
-    fn write(&mut self, row: Row) {
+    pub(crate) fn write(&mut self, row: Row) {
         match &row {
             Row::Breaker(stored) => self.rows.insert(format!("breaker {}", stored.provider), row),
             Row::Connection(stored) => self.rows.insert(format!("connection {}", stored.connection), row),
@@ -350,15 +385,15 @@ impl Store {
     }
 }
 
-fn provider(account: usize) -> ProviderId {
+pub(crate) fn provider(account: usize) -> ProviderId {
     format!("p{}", account % 4).into()
 }
 
-fn connection(account: usize) -> ConnectionId {
+pub(crate) fn connection(account: usize) -> ConnectionId {
     format!("c{account}").into()
 }
 
-fn nature(account: usize) -> Nature {
+pub(crate) fn nature(account: usize) -> Nature {
     let plain = Nature::default();
     match account % 4 {
         0 => plain,
