@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
 use axum::body::Body;
 use bytes::Bytes;
-use dialects::{Glance, Glancer};
+use dialects::ollama::embed;
+use dialects::{Client, Glance, Glancer};
 use domain::client_key::ClientKey;
 use domain::wire::{code, header};
 use domain::{Clock, Dialect, Millis, Operation, RequestId, Timestamp};
@@ -35,7 +36,10 @@ pub(crate) struct Head {
     pub(crate) path: String,
     pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
+    pub(crate) client: Client,
     pub(crate) operation: Operation,
+    /// Embeddings are asked for in Ollama's words.
+    pub(crate) embed: Option<embed::Form>,
     pub(crate) path_model: Option<String>,
     pub(crate) beta_path: bool,
     pub(crate) peer: Option<IpAddr>,
@@ -49,7 +53,11 @@ pub(crate) struct ClientRequest {
     pub(crate) path: String,
     pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
+    /// In whose words the request is written, and is to be answered.
+    pub(crate) client: Client,
     pub(crate) operation: Operation,
+    /// Embeddings were asked for in Ollama's words; the body is in OpenAI's by now.
+    pub(crate) embed: Option<embed::Form>,
     pub(crate) body: Bytes,
     pub(crate) glance: Glance,
     pub(crate) key: Option<Arc<ClientKey>>,
@@ -63,8 +71,14 @@ pub(crate) struct ClientRequest {
 }
 
 impl ClientRequest {
+    /// The dialect of what is asked for: the client's own, or the one that stands for it where upstreams are concerned.
     pub(crate) fn dialect(&self) -> Dialect {
         self.operation.dialect()
+    }
+
+    /// Whether this upstream operation is asked and answered in the client's own words, so that bytes pass.
+    pub(crate) fn passes_to(&self, upstream: Operation) -> bool {
+        self.client == upstream.dialect() || !self.operation.generates()
     }
 
     /// The model as the client named it; empty when it named none.
@@ -131,6 +145,10 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
         Ok((key, body, glance)) => {
             let stream = match head.operation {
                 Operation::StreamGenerateContent => true,
+                // An answer as it comes is what Ollama gives unless it is told otherwise.
+                Operation::ChatCompletions if matches!(head.client, Client::Ollama(_)) => {
+                    glance.stream || glance.stream_range.is_none()
+                }
                 Operation::ChatCompletions | Operation::Responses | Operation::Messages => glance.stream,
                 Operation::Embeddings
                 | Operation::CountTokens
@@ -147,7 +165,9 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 path: head.path,
                 query: head.query,
                 headers: head.headers,
+                client: head.client,
                 operation: head.operation,
+                embed: head.embed,
                 body,
                 glance,
                 key,
@@ -179,11 +199,15 @@ async fn read(
     let raw = raw.await?;
     let body = if is_plain { raw } else { decompress(encoding, raw, limit).await? };
     let glance = glancer.finish(&body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
+    let Some(form) = head.embed else { return Ok((key, body, glance)) };
+    let body = embed::request(form, &body).map_err(|refusal| GatewayError::bad_request(refusal.to_string()))?;
+    let glance =
+        dialects::glance(head.operation, &body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
     Ok((key, body, glance))
 }
 
 /// A body must say that it is JSON: a web form or plain text would not need the browser's permission (8.3 rule 4).
-fn check_content_type(headers: &HeaderMap) -> Result<(), GatewayError> {
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), GatewayError> {
     let stated = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media = stated.split(';').next().unwrap_or("").trim();
     let is_json = media.eq_ignore_ascii_case("application/json")

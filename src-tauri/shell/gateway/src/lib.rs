@@ -27,6 +27,7 @@ mod keep_alive;
 mod live;
 mod memo;
 mod models;
+mod ollama;
 mod path;
 mod pipeline;
 mod plan;

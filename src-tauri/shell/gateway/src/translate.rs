@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dialects::canonical::IdMap;
 use dialects::canonical::{Part, ReasoningMode};
 use dialects::thoughts::{Thoughts, has_foreign_thoughts, without_thoughts};
-use dialects::translate::{Refusal, read_request, write_request};
+use dialects::translate::{Refusal, write_request};
 use dialects::{Glance, continuation, ensure_model, model_edit, pieces, remove_member, splice};
 use domain::{Dialect, Operation};
 use upstream::Payload;
@@ -44,7 +44,7 @@ pub(crate) fn translate(
     let model = &step.candidate.model;
     let (source, target) = (request.dialect(), step.operation.dialect());
     let continued = (source == Dialect::Responses).then(|| continued(gateway, request)).flatten();
-    if source == target {
+    if request.passes_to(step.operation) {
         let mut body = continued.as_ref().unwrap_or(&request.body).clone();
         let foreign = has_foreign_thoughts(&body).then_some(Thoughts::Foreign);
         if let Some(thoughts) = without.or(foreign) {
@@ -54,7 +54,7 @@ pub(crate) fn translate(
     }
     let meant = continued.unwrap_or_else(|| request.body.clone());
     let target_facts = exchange::target(&step.provider, model, &gateway.settings().translation);
-    let mut asked = read_request(source, &meant, model, request.stream)?;
+    let mut asked = request.client.read_request(&meant, model, request.stream)?;
     asked.model.clone_from(model);
     gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());
     if without == Some(Thoughts::All) {
