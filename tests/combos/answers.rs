@@ -62,9 +62,8 @@ async fn a_request_waits_for_a_short_limit_of_all_its_models_and_then_succeeds()
         team.world.script_model(&gemini, model).then(limited).then(Step::ok("from 0"));
     }
     let agent = team.world.agent();
-    let asking = tokio::spawn(async move {
-        agent.post("/v1/chat/completions", acceptance::chat_body("short", false)).await
-    });
+    let asking =
+        tokio::spawn(async move { agent.post("/v1/chat/completions", acceptance::chat_body("short", false)).await });
     team.world.wait_for_calls(&gemini, 2).await;
     team.world.settle().await;
     assert!(!asking.is_finished(), "it waits");

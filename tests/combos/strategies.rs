@@ -136,9 +136,7 @@ async fn by_what_replies_announce_of_quotas() {
         let team = Team::start().await;
         let now = team.world.now().as_millis();
         let claude = [team.world.connect("claude", "x").await, team.world.connect("claude", "y").await];
-        for (n, (account, (usage, resets_in))) in
-            claude.iter().zip([(0.8, 3_600_u64), (0.2, 500_000)]).enumerate()
-        {
+        for (n, (account, (usage, resets_in))) in claude.iter().zip([(0.8, 3_600_u64), (0.2, 500_000)]).enumerate() {
             let mut step = Step::ok(format!("from {n}"));
             for (name, value) in used(usage, usage, resets_in, now) {
                 step = step.with_header(name, &value);

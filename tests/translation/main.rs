@@ -5,5 +5,6 @@
 
 mod between_turns;
 mod every_pair;
+mod ollama;
 mod refusals;
 mod world;

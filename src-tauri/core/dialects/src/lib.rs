@@ -8,7 +8,7 @@
 //!
 //! A dialect is a folder (`chat`, `responses`, `messages`, `gemini`) with the same file names in each: `stream.rs` reads
 //! streams, `response.rs` reads whole answers, `error.rs` writes errors, `golden/` holds recorded streams beside what
-//! they mean. Nothing here does I/O, reads a clock or keeps state beyond one request.
+//! they mean. `ollama` is a dialect that only clients speak ([`client`]). Nothing here does I/O, reads a clock or keeps state beyond one request.
 
 mod chat;
 mod gemini;
@@ -20,6 +20,7 @@ mod parts;
 mod responses;
 
 pub mod canonical;
+pub mod client;
 pub mod continuation;
 pub mod error;
 pub mod event;
@@ -28,11 +29,13 @@ pub mod glance;
 pub mod headers;
 pub mod keep_alive;
 pub mod models;
+pub mod ollama;
 pub mod response;
 pub mod splice;
 pub mod thoughts;
 pub mod translate;
 
+pub use client::Client;
 pub use error::{ErrorBody, StreamProgress, UpstreamError};
 pub use event::{DeltaKind, Event, FinishReason, PartKind, StreamReader, reader};
 pub use framing::{Decoder, Frame, Framing, FramingError, SseDecoder};

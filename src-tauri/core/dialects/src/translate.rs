@@ -1,7 +1,7 @@
 //! From one dialect to another: the six verbs that the gateway uses.
 
 use bytes::{Bytes, BytesMut};
-use domain::Dialect;
+use domain::{Dialect, Timestamp};
 
 use crate::canonical::{Answer, IdMap, Request, Target, Written};
 use crate::error::UpstreamError;
@@ -66,7 +66,7 @@ pub fn write_request(dialect: Dialect, request: &Request, target: &Target) -> Re
     if let Some(id) = request.previous_response_id.as_deref().filter(|_| dialect != Dialect::Responses) {
         return Err(Refusal::of_stored("previous_response_id", id));
     }
-    if dialect != request.source && request.sampling.n.is_some_and(|n| n > 1) {
+    if request.source != dialect && request.sampling.n.is_some_and(|n| n > 1) {
         let field = if request.source == Dialect::Gemini { "generationConfig.candidateCount" } else { "n" };
         let message = "this provider gives one answer to a request: ask several times, or choose a provider that speaks \
                        your agent's own format";
@@ -121,6 +121,9 @@ pub fn write_answer(dialect: Dialect, answer: &Answer, reply: &Reply) -> Bytes {
 
 /// Writes the events of one answer as a stream. Sans I/O: events in, bytes out.
 pub trait StreamWriter: Send {
+    /// What is pushed from here on comes at this instant. Only Ollama's answers tell the time.
+    fn at(&mut self, _now: Timestamp) {}
+
     /// Writes what the event means to the client; possibly nothing yet.
     fn push(&mut self, event: &Event, out: &mut BytesMut);
 

@@ -222,11 +222,11 @@ fn streamed(
     attempt: Attempt,
 ) -> Response {
     let destination = Destination {
-        dialect: request.dialect(),
+        client: request.client,
         array: committed.array,
         request: request.id.clone(),
         status: committed.status.as_u16(),
-        reads_errors: request.dialect() == Dialect::Chat && reads_errors_in_stream(request.user_agent()),
+        reads_errors: request.client == Dialect::Chat && reads_errors_in_stream(request.user_agent()),
         judge: committed.judge,
     };
     let mut headers = committed.headers;
@@ -313,7 +313,7 @@ pub(crate) fn refuse_with(
     error: &GatewayError,
     mut recorder: Recorder,
 ) -> Response {
-    let status = dialects::error::status_for(request.dialect(), error.status.as_u16());
+    let status = request.client.status_for(error.status.as_u16());
     let summary = match &refusal {
         Some(_) => recorder.journey.attempts.last().and_then(|attempt| attempt.message.clone()),
         None => Some(error.message.clone()),
@@ -330,7 +330,7 @@ pub(crate) fn refuse_with(
             response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
             response
         }
-        None => error.render(request.dialect(), &request.id),
+        None => error.render(request.client, &request.id),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use dialects::Client;
 use dialects::error::ErrorBody;
 use domain::wire::{code, header};
-use domain::{Dialect, Millis, RequestId};
+use domain::{Millis, RequestId};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value};
 
@@ -72,16 +73,16 @@ impl GatewayError {
         Self::new(Blame::Client, StatusCode::UNAUTHORIZED, code::INVALID_API_KEY, message)
     }
 
-    /// The error's body in `dialect`.
-    pub fn body(&self, dialect: Dialect, request: &RequestId) -> bytes::Bytes {
-        dialects::error::write(dialect, &self.as_error_body(request))
+    /// The error's body in the client's words.
+    pub fn body(&self, client: impl Into<Client>, request: &RequestId) -> bytes::Bytes {
+        client.into().write_error(&self.as_error_body(request))
     }
 
-    /// The whole reply in `dialect`.
-    pub fn render(&self, dialect: Dialect, request: &RequestId) -> Response {
-        let mut response = Response::new(Body::from(self.body(dialect, request)));
-        *response.status_mut() =
-            StatusCode::from_u16(dialects::error::status_for(dialect, self.status.as_u16())).unwrap_or(self.status);
+    /// The whole reply in the client's words.
+    pub fn render(&self, client: impl Into<Client>, request: &RequestId) -> Response {
+        let client = client.into();
+        let mut response = Response::new(Body::from(self.body(client, request)));
+        *response.status_mut() = StatusCode::from_u16(client.status_for(self.status.as_u16())).unwrap_or(self.status);
         let headers = response.headers_mut();
         headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         set_retry_after(headers, self.retry_after);

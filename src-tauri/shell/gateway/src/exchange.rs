@@ -3,12 +3,16 @@
 //! `dialects::translate` does the work; this file knows the catalogue. The same verbs also fold a stream for a client that
 //! wants a body, and tell a body as a stream, whatever the dialects.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use catalog::{Provider, Quirk, Thinking};
-use dialects::UpstreamError;
 use dialects::canonical::{Answer, Effort, ForeignTools, IdMap, Origin, Target, Warning};
+use dialects::client::Times;
 use dialects::translate::{self, Reply, StreamWriter};
-use domain::{Dialect, Operation};
+use dialects::{Client, UpstreamError};
+use domain::{Clock, Dialect, Operation, Timestamp};
+use http::HeaderValue;
 use settings::translation;
 
 use crate::gateway::Gateway;
@@ -101,7 +105,9 @@ pub(crate) fn target(provider: &Provider, model: &str, settings: &translation::C
 /// The way back: what an answer must know of the request it answers.
 #[derive(Clone)]
 pub(crate) struct Back {
-    client: Dialect,
+    client: Client,
+    arrived: Timestamp,
+    clock: Arc<dyn Clock>,
     /// A Gemini client that did not ask for `alt=sse`: a stream is one JSON array.
     array: bool,
     pub(crate) reply: Reply,
@@ -120,7 +126,7 @@ impl Back {
             ids,
         };
         let array = request.operation == Operation::StreamGenerateContent && !request.gemini_sse;
-        Back { client: request.dialect(), array, reply }
+        Back { client: request.client, arrived: request.arrived, clock: Arc::clone(gateway.clock()), array, reply }
     }
 
     /// A writer for a stream in the client's words.
@@ -128,7 +134,12 @@ impl Back {
         if self.array {
             return translate::gemini_array_writer(self.reply.clone());
         }
-        translate::writer(self.client, self.reply.clone())
+        self.client.writer(self.reply.clone(), self.arrived)
+    }
+
+    /// The media type of a stream in the client's words.
+    pub(crate) fn stream_type(&self) -> HeaderValue {
+        HeaderValue::from_static(if self.array { "application/json" } else { self.client.stream_type() })
     }
 
     /// Whether a stream in the client's words is one JSON array.
@@ -138,7 +149,8 @@ impl Back {
 
     /// A body in the client's words.
     pub(crate) fn body(&self, answer: &Answer) -> Bytes {
-        translate::write_answer(self.client, answer, &self.reply)
+        let times = Times { arrived: self.arrived, now: self.clock.now() };
+        self.client.write_answer(answer, &self.reply, times)
     }
 
     /// A whole answer of the upstream's, as a body or told as a stream.
@@ -157,6 +169,7 @@ impl Back {
             return Ok((self.body(&answer), answer));
         }
         let mut writer = self.writer();
+        writer.at(self.clock.now());
         let mut out = BytesMut::new();
         events.iter().for_each(|event| writer.push(event, &mut out));
         writer.end(&mut out);

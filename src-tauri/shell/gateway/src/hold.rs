@@ -138,6 +138,9 @@ impl UpstreamStream {
         if self.writer.is_none() {
             read.bytes = joined(&self.frames, in_one);
         }
+        if let Some(writer) = &mut self.writer {
+            writer.at(self.timer.now());
+        }
         let frames = std::mem::take(&mut self.frames);
         for frame in &frames {
             self.events.clear();
@@ -189,6 +192,7 @@ impl UpstreamStream {
         }
         // What the writer kept back, and its end marker: once.
         let Some(mut writer) = self.writer.take() else { return Ok(None) };
+        writer.at(self.timer.now());
         writer.end(&mut self.written);
         let bytes = self.written.split().freeze();
         Ok((!bytes.is_empty()).then(|| Read { bytes, ..Read::default() }))

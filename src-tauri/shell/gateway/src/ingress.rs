@@ -7,8 +7,9 @@ use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
 use axum::body::Body;
 use bytes::Bytes;
 use dialects::canonical::Request;
-use dialects::translate::{Refusal, read_request};
-use dialects::{Glance, GlanceError, Glancer};
+use dialects::ollama::embed;
+use dialects::translate::Refusal;
+use dialects::{Client, Glance, GlanceError, Glancer};
 use domain::client_key::ClientKey;
 use domain::wire::{code, header};
 use domain::{Clock, Dialect, Millis, Operation, RequestId, Timestamp};
@@ -37,7 +38,10 @@ pub(crate) struct Head {
     pub(crate) path: String,
     pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
+    pub(crate) client: Client,
     pub(crate) operation: Operation,
+    /// Embeddings are asked for in Ollama's words.
+    pub(crate) embed: Option<embed::Form>,
     pub(crate) path_model: Option<String>,
     pub(crate) beta_path: bool,
     pub(crate) peer: Option<IpAddr>,
@@ -51,7 +55,11 @@ pub(crate) struct ClientRequest {
     pub(crate) path: String,
     pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
+    /// In whose words the request is written, and is to be answered.
+    pub(crate) client: Client,
     pub(crate) operation: Operation,
+    /// Embeddings were asked for in Ollama's words; the body is in OpenAI's by now.
+    pub(crate) embed: Option<embed::Form>,
     pub(crate) body: Bytes,
     pub(crate) glance: Glance,
     pub(crate) key: Option<Arc<ClientKey>>,
@@ -67,6 +75,7 @@ pub(crate) struct ClientRequest {
 }
 
 impl ClientRequest {
+    /// The dialect of what is asked for: the client's own, or the one that stands for it where upstreams are concerned.
     pub(crate) fn dialect(&self) -> Dialect {
         self.operation.dialect()
     }
@@ -75,7 +84,13 @@ impl ClientRequest {
     ///
     /// # Errors
     /// What is wrong with the body.
-    pub(crate) fn with_body(&self, body: Bytes, stream: bool) -> Result<ClientRequest, GlanceError> {
+    pub(crate) fn with_body(
+        &self,
+        client: Client,
+        body: Bytes,
+        stream: bool,
+        asked: Request,
+    ) -> Result<ClientRequest, GlanceError> {
         let operation = match (self.operation, stream) {
             (Operation::StreamGenerateContent | Operation::GenerateContent, true) => Operation::StreamGenerateContent,
             (Operation::StreamGenerateContent | Operation::GenerateContent, false) => Operation::GenerateContent,
@@ -95,7 +110,9 @@ impl ClientRequest {
             stream,
             gemini_sse: self.gemini_sse,
             path_model: self.path_model.clone(),
-            asked: OnceLock::new(),
+            client,
+            embed: None,
+            asked: OnceLock::from(Ok(Box::new(asked))),
             _in_flight: Arc::clone(&self._in_flight),
         })
     }
@@ -106,10 +123,15 @@ impl ClientRequest {
     /// What is wrong with it, by field.
     pub(crate) fn asked(&self) -> Result<&Request, &Refusal> {
         let read = || {
-            let read = read_request(self.dialect(), &self.body, self.requested_model(), self.stream);
+            let read = self.client.read_request(&self.body, self.requested_model(), self.stream);
             read.map(Box::new)
         };
         self.asked.get_or_init(read).as_deref()
+    }
+
+    /// Whether this upstream operation is asked and answered in the client's own words, so that bytes pass.
+    pub(crate) fn passes_to(&self, upstream: Operation) -> bool {
+        self.client == upstream.dialect() || !self.operation.generates()
     }
 
     /// The model as the client named it; empty when it named none.
@@ -176,6 +198,10 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
         Ok((key, body, glance)) => {
             let stream = match head.operation {
                 Operation::StreamGenerateContent => true,
+                // An answer as it comes is what Ollama gives unless it is told otherwise.
+                Operation::ChatCompletions if matches!(head.client, Client::Ollama(_)) => {
+                    glance.stream || glance.stream_range.is_none()
+                }
                 Operation::ChatCompletions | Operation::Responses | Operation::Messages => glance.stream,
                 Operation::Embeddings
                 | Operation::CountTokens
@@ -192,7 +218,9 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 path: head.path,
                 query: head.query,
                 headers: head.headers,
+                client: head.client,
                 operation: head.operation,
+                embed: head.embed,
                 body,
                 glance,
                 key,
@@ -225,11 +253,15 @@ async fn read(
     let raw = raw.await?;
     let body = if is_plain { raw } else { decompress(encoding, raw, limit).await? };
     let glance = glancer.finish(&body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
+    let Some(form) = head.embed else { return Ok((key, body, glance)) };
+    let body = embed::request(form, &body).map_err(|refusal| GatewayError::bad_request(refusal.to_string()))?;
+    let glance =
+        dialects::glance(head.operation, &body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
     Ok((key, body, glance))
 }
 
 /// A body must say that it is JSON: a web form or plain text would not need the browser's permission (8.3 rule 4).
-fn check_content_type(headers: &HeaderMap) -> Result<(), GatewayError> {
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), GatewayError> {
     let stated = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media = stated.split(';').next().unwrap_or("").trim();
     let is_json = media.eq_ignore_ascii_case("application/json")

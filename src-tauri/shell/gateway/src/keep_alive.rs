@@ -76,7 +76,7 @@ fn begin(gateway: &Gateway, request: &Arc<ClientRequest>, answer: Answer, interv
     }));
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(request.client.stream_type()));
     response_headers::for_stream(headers);
     response_headers::identify(headers, gateway.version(), request.id.as_str());
     response
@@ -119,7 +119,8 @@ impl Waiting {
     }
 
     fn sign_of_life(&self) -> Bytes {
-        dialects::keep_alive(self.request.dialect(), self.request.id.as_str())
+        let request = &self.request;
+        request.client.keep_alive(request.id.as_str(), request.requested_model(), self.gateway.now())
     }
 }
 
@@ -128,7 +129,7 @@ async fn after(request: Arc<ClientRequest>, response: Response) -> Phase {
         .headers()
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .is_some_and(|media| media.starts_with("text/event-stream"));
+        .is_some_and(|media| media == request.client.stream_type() || media.starts_with("text/event-stream"));
     let status = response.status();
     if status.is_success() && is_stream {
         return Phase::Relaying(response.into_body().into_data_stream());
@@ -152,5 +153,5 @@ fn told(request: &ClientRequest, status: u16, body: &[u8]) -> Bytes {
         beside: None,
         kind: None,
     };
-    dialects::error::write_stream(request.dialect(), &body, StreamProgress::NothingSent)
+    request.client.write_stream_error(&body, StreamProgress::NothingSent)
 }

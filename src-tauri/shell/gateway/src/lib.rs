@@ -30,6 +30,7 @@ mod listed_combos;
 mod live;
 mod memo;
 mod models;
+mod ollama;
 mod path;
 mod pipeline;
 mod plan;

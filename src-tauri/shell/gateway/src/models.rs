@@ -74,6 +74,12 @@ pub(crate) async fn answer(
     response
 }
 
+/// Every model that the key may use, by the names the settings want.
+pub(crate) async fn usable(gateway: &Gateway, key: Option<&ClientKey>) -> Vec<ModelEntry> {
+    refresh(gateway).await;
+    entries(gateway, key, None)
+}
+
 /// Changes exactly when the body does.
 fn entity_tag(body: &[u8]) -> Option<HeaderValue> {
     let digest = Sha256::digest(body);
@@ -84,7 +90,7 @@ fn entity_tag(body: &[u8]) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("\"{tag}\"")).ok()
 }
 
-fn unknown(name: &str) -> GatewayError {
+pub(crate) fn unknown(name: &str) -> GatewayError {
     let message = format!(
         "the model `{}` is not known here: GET /v1/models lists what is",
         name.chars().take(128).collect::<String>()

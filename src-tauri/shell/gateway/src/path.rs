@@ -3,6 +3,7 @@
 //! Clients disagree on the base URL, so a path is normalised once, and the same normalised path decides both who may
 //! call it and what it does. Fixed segments are compared without regard to case; model names are kept verbatim.
 
+use dialects::ollama::{self, embed};
 use domain::Operation;
 use http::Method;
 
@@ -14,6 +15,8 @@ pub(crate) enum Route {
         operation: Operation,
         model: Option<String>,
     },
+    /// An agent asks in Ollama's words, or asks Ollama about itself.
+    Ollama(Ollama),
     /// The model list, or one of it.
     Models {
         beta: bool,
@@ -28,6 +31,23 @@ pub(crate) enum Route {
         allow: &'static str,
     },
     Unknown,
+}
+
+/// The paths of Ollama that are served. They lie among the management's, and none of the management's is one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ollama {
+    Answer(ollama::Form),
+    Embed(embed::Form),
+    About(About),
+}
+
+/// What Ollama is asked about itself and its models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum About {
+    Tags,
+    Show,
+    Running,
+    Version,
 }
 
 /// A normalised path: for logs, and for the route.
@@ -58,6 +78,11 @@ pub(crate) fn normalise(raw: &str) -> Result<Normalised, Malformed> {
 pub(crate) fn route(method: &Method, normalised: &Normalised) -> Route {
     let mut segments: &[String] = &normalised.segments;
     if is(segments.first(), "api") {
+        if let [_, name] = segments
+            && let Some((allowed, asked)) = ollama_route(&name.to_ascii_lowercase())
+        {
+            return allowed(method, Route::Ollama(asked));
+        }
         if !is_version(segments.get(1)) {
             return Route::Management(normalised.path.clone());
         }
@@ -87,6 +112,21 @@ fn agent_route(method: &Method, beta: bool, segments: &[String], normalised: &No
         _ if beta => bare_model_route(method, &segments.join("/")),
         _ => Route::Unknown,
     }
+}
+
+/// What Ollama serves under `/api/`, and by which methods.
+fn ollama_route(name: &str) -> Option<(fn(&Method, Route) -> Route, Ollama)> {
+    Some(match name {
+        "chat" => (posted, Ollama::Answer(ollama::Form::Chat)),
+        "generate" => (posted, Ollama::Answer(ollama::Form::Generate)),
+        "embed" => (posted, Ollama::Embed(embed::Form::Embed)),
+        "embeddings" => (posted, Ollama::Embed(embed::Form::Embeddings)),
+        "show" => (posted, Ollama::About(About::Show)),
+        "tags" => (readable, Ollama::About(About::Tags)),
+        "ps" => (readable, Ollama::About(About::Running)),
+        "version" => (readable, Ollama::About(About::Version)),
+        _ => return None,
+    })
 }
 
 /// `models/{m}` or `models/{m}:action`; `{m}` may hold slashes, plain or encoded.
@@ -124,11 +164,11 @@ fn gemini_operation(action: &str) -> Option<Operation> {
 }
 
 fn post(method: &Method, operation: Operation) -> Route {
-    if method == Method::POST {
-        Route::Agent { operation, model: None }
-    } else {
-        Route::MethodNotAllowed { allow: "POST" }
-    }
+    posted(method, Route::Agent { operation, model: None })
+}
+
+fn posted(method: &Method, route: Route) -> Route {
+    if method == Method::POST { route } else { Route::MethodNotAllowed { allow: "POST" } }
 }
 
 fn readable(method: &Method, route: Route) -> Route {
@@ -233,6 +273,11 @@ mod tests {
             ("/models", Route::Models { beta: false, id: None }),
             ("/v1beta/models", Route::Models { beta: true, id: None }),
             ("/v1/models/openai/gpt:x", Route::Models { beta: false, id: Some("openai/gpt:x".to_owned()) }),
+            ("/api/tags", Route::Ollama(Ollama::About(About::Tags))),
+            ("/api/Version/", Route::Ollama(Ollama::About(About::Version))),
+            ("/api/ps", Route::Ollama(Ollama::About(About::Running))),
+            ("/api/tags/x", Route::Management("/api/tags/x".to_owned())),
+            ("/api/pull", Route::Management("/api/pull".to_owned())),
             ("/api/providers", Route::Management("/api/providers".to_owned())),
             ("/api//providers/", Route::Management("/api/providers".to_owned())),
             ("/API/providers", Route::Management("/API/providers".to_owned())),
@@ -243,6 +288,20 @@ mod tests {
             ("/anything", Route::Unknown),
         ] {
             assert_eq!(routed(Method::GET, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_ollama_is_asked_is_posted() {
+        for (path, expected) in [
+            ("/api/chat", Ollama::Answer(ollama::Form::Chat)),
+            ("/api/generate", Ollama::Answer(ollama::Form::Generate)),
+            ("/api/embed", Ollama::Embed(embed::Form::Embed)),
+            ("//api/embeddings/", Ollama::Embed(embed::Form::Embeddings)),
+            ("/api/show", Ollama::About(About::Show)),
+        ] {
+            assert_eq!(routed(Method::POST, path), Route::Ollama(expected), "{path}");
+            assert_eq!(routed(Method::GET, path), Route::MethodNotAllowed { allow: "POST" }, "{path}");
         }
     }
 

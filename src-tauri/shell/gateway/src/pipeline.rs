@@ -30,13 +30,13 @@ use crate::ingress::{self, ClientRequest, Head};
 use crate::keep_alive::{self, Answer};
 use crate::record::{End, Recorder};
 use crate::resolve::{Destination, resolve};
-use crate::usage_estimate;
+use crate::{ollama, usage_estimate};
 
 /// Answers one agent request, whatever happens.
 pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
     let request = match ingress::receive(&gateway, head, body).await {
         Ok(request) => request,
-        Err((head, error)) => return error.render(head.operation.dialect(), &head.id),
+        Err((head, error)) => return error.render(head.client, &head.id),
     };
     let request = Arc::new(request);
     // Large, and handed on through several layers: it lies still from here on.
@@ -53,10 +53,16 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
     let response = match resolved {
         Destination::Direct(resolved) => {
             recorder.journey.rule = Some(resolved.rule);
+            if let Some(ready) = ollama::ready(&gateway, &request, &mut recorder) {
+                return ready;
+            }
             attempt_loop::run(&gateway, &request, &resolved, recorder).await
         }
         Destination::Combo(asked, rule) => {
             recorder.journey.rule = Some(rule);
+            if let Some(ready) = ollama::ready(&gateway, &request, &mut recorder) {
+                return ready;
+            }
             combo::run(&gateway, &request, &asked, recorder).await
         }
     };
@@ -64,6 +70,10 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
         Operation::CountTokens | Operation::GeminiCountTokens if !response.status().is_success() => {
             counted_here(&request, response)
         }
+        Operation::Embeddings => match request.embed {
+            Some(form) => ollama::embedded(&gateway, &request, form, response).await,
+            None => response,
+        },
         _ => response,
     }
 }
@@ -75,7 +85,7 @@ fn refuse(request: &ClientRequest, recorder: &mut Recorder, error: &GatewayError
         error_code: Some(error.code),
         error_summary: Some(&error.message),
     });
-    error.render(request.dialect(), &request.id)
+    error.render(request.client, &request.id)
 }
 
 /// Agents count tokens all the time and take a refusal badly: where the upstream cannot count, an estimate is given

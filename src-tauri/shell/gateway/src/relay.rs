@@ -10,10 +10,10 @@ use std::convert::Infallible;
 use axum::body::Body;
 use bytes::Bytes;
 use dialects::error::ErrorBody;
-use dialects::{StreamProgress, UpstreamError};
+use dialects::{Client, StreamProgress, UpstreamError};
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
-use domain::{Dialect, Outcome, RequestId, Success};
+use domain::{Outcome, RequestId, Success};
 use resilience::failure::Diagnosis;
 
 use crate::attempt::Attempt;
@@ -27,7 +27,7 @@ pub(crate) struct Relay {
     held: VecDeque<Bytes>,
     recorder: Recorder,
     attempt: Option<Attempt>,
-    dialect: Dialect,
+    client: Client,
     /// Frames are elements of one JSON array: an error event would not be JSON.
     array: bool,
     request: RequestId,
@@ -41,7 +41,7 @@ pub(crate) struct Relay {
 
 /// What a relay needs to know of the request.
 pub(crate) struct Destination {
-    pub(crate) dialect: Dialect,
+    pub(crate) client: Client,
     pub(crate) array: bool,
     pub(crate) request: RequestId,
     pub(crate) status: u16,
@@ -73,7 +73,7 @@ impl Relay {
             held: held.into(),
             recorder,
             attempt: Some(attempt),
-            dialect: destination.dialect,
+            client: destination.client,
             array: destination.array,
             request: destination.request,
             status: destination.status,
@@ -179,7 +179,7 @@ impl Relay {
             StreamProgress::ContentSent if self.reads_errors => StreamProgress::NothingSent,
             progress => progress,
         };
-        dialects::error::write_stream(self.dialect, &body, progress)
+        self.client.write_stream_error(&body, progress)
     }
 }
 

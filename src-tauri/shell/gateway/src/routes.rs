@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use axum::{Extension, Router};
-use dialects::ListShape;
+use dialects::ollama::embed;
+use dialects::{Client, ListShape};
 use domain::wire::code;
 use domain::{Dialect, Operation, RequestId};
 use http::header::{ALLOW, CONTENT_TYPE};
@@ -21,7 +22,7 @@ use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::ingress::{self, Head};
 use crate::path::{self, Route};
-use crate::{models, pipeline, response_headers};
+use crate::{models, ollama, pipeline, response_headers};
 
 #[derive(Clone)]
 struct Doors {
@@ -56,7 +57,11 @@ async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response 
     let mut response = match path::route(request.method(), &normalised) {
         Route::Management(path) => return manage(doors.management, request, &path, &id).await,
         _ if request.method() == Method::OPTIONS && cross.is_some() => preflight(),
-        Route::Agent { operation, model } => agent(gateway, request, normalised.path, operation, model, id).await,
+        Route::Agent { operation, model } => {
+            let asked = Asked { client: operation.dialect().into(), operation, path_model: model, embed: None };
+            agent(gateway, request, normalised.path, asked, id).await
+        }
+        Route::Ollama(asked) => ollama::serve(gateway, request, normalised.path, asked, id).await,
         Route::Models { beta, id: wanted } => {
             let (parts, _) = request.into_parts();
             list(gateway, &parts, beta, wanted.as_deref(), &id).await
@@ -91,14 +96,15 @@ fn preflight() -> Response {
     response
 }
 
-async fn agent(
-    gateway: &Gateway,
-    request: Request,
-    path: String,
-    operation: Operation,
-    path_model: Option<String>,
-    id: RequestId,
-) -> Response {
+/// What an agent asks for, as far as the path tells.
+pub(crate) struct Asked {
+    pub(crate) client: Client,
+    pub(crate) operation: Operation,
+    pub(crate) path_model: Option<String>,
+    pub(crate) embed: Option<embed::Form>,
+}
+
+pub(crate) async fn agent(gateway: &Gateway, request: Request, path: String, asked: Asked, id: RequestId) -> Response {
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let head = Head {
@@ -109,8 +115,10 @@ async fn agent(
         path,
         query: parts.uri.query().map(str::to_owned),
         headers: parts.headers,
-        operation,
-        path_model,
+        client: asked.client,
+        operation: asked.operation,
+        path_model: asked.path_model,
+        embed: asked.embed,
         peer,
     };
     pipeline::run(gateway.clone(), head, body).await

@@ -106,7 +106,7 @@ pub(crate) async fn send(
     let translated =
         translate(gateway, request, step, wish).map_err(|refusal| not_translated(request, &judge, &refusal))?;
     recorder.warn(translated.warnings);
-    let is_native = step.operation.dialect() == request.dialect();
+    let is_native = request.passes_to(step.operation);
     let call = Call {
         target: &target,
         operation: step.operation,
@@ -153,12 +153,7 @@ struct Exchange<'a> {
 
 impl Exchange<'_> {
     fn is_native(&self) -> bool {
-        self.upstream.dialect() == self.request.dialect()
-    }
-
-    /// The media type of a stream in the client's words.
-    fn stream_type(&self) -> HeaderValue {
-        if self.back.is_array() { JSON } else { EVENT_STREAM }
+        self.request.passes_to(self.upstream)
     }
 
     fn stream(&self, body: upstream::Body, framing: Framing, writes: bool) -> UpstreamStream {
@@ -226,7 +221,7 @@ async fn held_stream(
     let mut headers = response_headers::from_upstream(&head.headers);
     let array = if exchange.is_native() { framing == Framing::JsonArray } else { exchange.back.is_array() };
     if !exchange.is_native() {
-        headers.insert(CONTENT_TYPE, exchange.stream_type());
+        headers.insert(CONTENT_TYPE, exchange.back.stream_type());
     }
     Ok(Served::Stream(Box::new(Committed { stream, held, stated, status: head.status, headers, array, judge })))
 }
@@ -277,7 +272,7 @@ async fn whole(
     let body = if exchange.is_native() && !request.stream {
         body
     } else {
-        headers.insert(CONTENT_TYPE, if request.stream { exchange.stream_type() } else { JSON });
+        headers.insert(CONTENT_TYPE, if request.stream { back.stream_type() } else { JSON });
         let told = back.whole(upstream.dialect(), &body, request.stream);
         let (told, answer) =
             told.map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?;
@@ -313,7 +308,6 @@ async fn folded(
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
 fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Served {
     let mut answer = Response::new(Body::from(body));
@@ -352,7 +346,7 @@ async fn refused(
     let text = String::from_utf8_lossy(&body);
     let diagnosis = judge.http(head.status.as_u16(), &head.headers, &text, &error, &message);
     let status = restated(&diagnosis).unwrap_or(head.status);
-    let body = if step.operation.dialect() == request.dialect() {
+    let body = if request.client == step.operation.dialect() {
         body.clone()
     } else {
         let code = error.code.as_deref().unwrap_or_default();
@@ -383,7 +377,7 @@ fn in_clients_words(request: &ClientRequest, status: StatusCode, code: &str, mes
         beside: None,
         kind: None,
     };
-    dialects::error::write(request.dialect(), &body)
+    request.client.write_error(&body)
 }
 
 /// The request says something that the upstream's dialect has no words for: nobody is blamed.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dialects::canonical::IdMap;
 use dialects::canonical::{Part, ReasoningMode};
 use dialects::thoughts::{Thoughts, has_foreign_thoughts, without_thoughts};
-use dialects::translate::{Refusal, read_request, write_request};
+use dialects::translate::{Refusal, write_request};
 use dialects::{Glance, continuation, ensure_model, limited_output, model_edit, pieces, remove_member, splice};
 use domain::{Dialect, Operation};
 use upstream::Payload;
@@ -45,7 +45,7 @@ pub(crate) fn translate(
     let model = &step.candidate.model;
     let (source, target) = (request.dialect(), step.operation.dialect());
     let continued = (source == Dialect::Responses).then(|| continued(gateway, request)).flatten();
-    if source == target {
+    if request.passes_to(step.operation) {
         let mut body = continued.as_ref().unwrap_or(&request.body).clone();
         let foreign = has_foreign_thoughts(&body).then_some(Thoughts::Foreign);
         if let Some(thoughts) = wish.without.or(foreign) {
@@ -61,7 +61,7 @@ pub(crate) fn translate(
     let mut asked = if meant.as_ptr() == request.body.as_ptr() {
         request.asked().map_err(Clone::clone)?.clone()
     } else {
-        read_request(source, &meant, model, request.stream)?
+        request.client.read_request(&meant, model, request.stream)?
     };
     asked.model.clone_from(model);
     gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());

@@ -26,6 +26,11 @@ pub fn to_text(object: &RawValue) -> String {
     compact(object.get()).into_owned()
 }
 
+/// Whether arguments are whole JSON, or none at all.
+pub fn is_whole(arguments: &str) -> bool {
+    arguments.trim().is_empty() || serde_json::from_str::<&RawValue>(arguments).is_ok()
+}
+
 #[derive(Serialize)]
 struct Unread<'a> {
     _raw: &'a str,

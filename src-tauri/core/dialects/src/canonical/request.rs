@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::target::{Names, Warning};
+use crate::client::Client;
 
 /// One request for an answer.
 #[derive(Clone, Debug)]
@@ -14,7 +15,7 @@ pub struct Request {
     pub model: String,
     pub stream: bool,
     /// Whose words it was written in.
-    pub source: Dialect,
+    pub source: Client,
     /// Text that stands before the conversation, in order.
     pub system: Vec<Part>,
     pub turns: Vec<Turn>,
@@ -50,11 +51,11 @@ pub struct Request {
 
 impl Request {
     /// A request that says nothing yet.
-    pub fn new(model: &str, source: Dialect) -> Request {
+    pub fn new(model: &str, source: impl Into<Client>) -> Request {
         Request {
             model: model.to_owned(),
             stream: false,
-            source,
+            source: source.into(),
             system: Vec::new(),
             turns: Vec::new(),
             tools: Vec::new(),

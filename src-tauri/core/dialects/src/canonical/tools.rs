@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::request::{Part, Request, Role, Tool, ToolChoice, ToolKind};
 use super::target::{ForeignTools, Target, Warning};
+use crate::client::Client;
 use crate::translate::Refusal;
 
 /// The tools of a request as one dialect can be told of them.
@@ -35,7 +36,7 @@ pub fn fit(request: &Request, dialect: Dialect, target: &Target) -> Result<Tooli
     let has_client_tools = request.tools.iter().any(|tool| !matches!(tool.kind, ToolKind::Server(_)));
     for tool in &request.tools {
         if let ToolKind::Server(kind) = &tool.kind
-            && dialect != request.source
+            && request.source != dialect
             && !runs(dialect, kind, has_client_tools)
         {
             let forced = matches!(&request.tool_choice, Some(ToolChoice::One(name)) if *name == tool.name);
@@ -78,7 +79,7 @@ impl Tooling {
     }
 
     /// A choice among some tools, or where the dialect cannot say so, these tools alone.
-    fn narrow(&mut self, names: Vec<String>, required: bool, source: Dialect, dialect: Dialect) -> Option<ToolChoice> {
+    fn narrow(&mut self, names: Vec<String>, required: bool, source: Client, dialect: Dialect) -> Option<ToolChoice> {
         let says_so = match dialect {
             Dialect::Chat => source == Dialect::Chat,
             Dialect::Responses => true,
@@ -192,10 +193,10 @@ fn describe(tool: &Tool) -> String {
 
 /// Whether calls of this kind keep their form in `dialect`, for a request written in `source`. Otherwise their arguments
 /// pass [`emulated_arguments`].
-pub fn is_native(kind: &ToolKind, dialect: Dialect, source: Dialect) -> bool {
+pub fn is_native(kind: &ToolKind, dialect: Dialect, source: Client) -> bool {
     match kind {
         ToolKind::Function | ToolKind::Server(_) => true,
-        ToolKind::Custom | ToolKind::LocalShell => dialect == Dialect::Responses || dialect == source,
+        ToolKind::Custom | ToolKind::LocalShell => dialect == Dialect::Responses || source == dialect,
     }
 }
 

@@ -179,7 +179,7 @@ impl<'a> Part<'a> {
         reply: &'a Reply,
     ) -> Option<Part<'a>> {
         let cut = matches!(reason, FinishReason::Length | FinishReason::ContextFull);
-        if cut && !is_whole(text) {
+        if cut && !arguments::is_whole(text) {
             return None;
         }
         let name = reply.ids.name(name);
@@ -196,11 +196,6 @@ impl<'a> Part<'a> {
     fn says_nothing(&self) -> bool {
         self.function_call.is_none() && self.thought_signature.is_none() && self.text.is_none_or(str::is_empty)
     }
-}
-
-/// Whether arguments are a whole object, or none at all.
-pub(super) fn is_whole(arguments: &str) -> bool {
-    arguments.trim().is_empty() || serde_json::from_str::<&RawValue>(arguments).is_ok()
 }
 
 impl TokenCounts {

@@ -7,11 +7,12 @@
 use bytes::{BufMut, BytesMut};
 use domain::Usage;
 
+use crate::canonical::arguments::is_whole;
 use crate::error::{StreamProgress, to_json};
 use crate::event::{DeltaKind, Event, FinishReason, PartKind};
 use crate::translate::{Reply, StreamWriter};
 
-use super::answer::{Candidate, Chunk, Part, TokenCounts, is_whole};
+use super::answer::{Candidate, Chunk, Part, TokenCounts};
 
 pub(crate) struct Writer {
     reply: Reply,

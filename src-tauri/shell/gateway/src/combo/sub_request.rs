@@ -3,9 +3,9 @@
 //! Each is a client request of its own, in the client's dialect, so that everything behind it (translation, accounts,
 //! failures) is what it is for the client itself. What it is asked comes from the form between the dialects.
 
-use dialects::PartKind;
 use dialects::canonical::{Answer, AnswerPart, Part, Request, Role, Target as Receiver, Turn};
 use dialects::translate::{self, Refusal};
+use dialects::{Client, PartKind};
 use http_body_util::BodyExt;
 
 use crate::ingress::ClientRequest;
@@ -16,7 +16,8 @@ use crate::send::Served;
 /// # Errors
 /// What of the client's request cannot be read.
 pub(super) fn whole(request: &ClientRequest, change: impl FnOnce(&mut Request)) -> Result<ClientRequest, Refusal> {
-    changed(request, false, |asked| {
+    // Its answer is read here, so it comes in the words of the dialect, whoever the client is.
+    changed(request, request.dialect().into(), false, |asked| {
         asked.tools.clear();
         asked.tool_choice = None;
         asked.parallel_tool_calls = None;
@@ -29,15 +30,20 @@ pub(super) fn whole(request: &ClientRequest, change: impl FnOnce(&mut Request)) 
 /// # Errors
 /// What of the client's request cannot be read.
 pub(super) fn last(request: &ClientRequest, change: impl FnOnce(&mut Request)) -> Result<ClientRequest, Refusal> {
-    changed(request, request.stream, change)
+    changed(request, request.client, request.stream, change)
 }
 
-fn changed(request: &ClientRequest, stream: bool, change: impl FnOnce(&mut Request)) -> Result<ClientRequest, Refusal> {
+fn changed(
+    request: &ClientRequest,
+    client: Client,
+    stream: bool,
+    change: impl FnOnce(&mut Request),
+) -> Result<ClientRequest, Refusal> {
     let mut asked = request.asked().map_err(Clone::clone)?.clone();
     asked.stream = stream;
     change(&mut asked);
     let written = translate::write_request(request.dialect(), &asked, &Receiver::unknown(&asked.model))?;
-    request.with_body(written.body, stream).map_err(|error| Refusal {
+    request.with_body(client, written.body, stream, asked).map_err(|error| Refusal {
         field: "body".to_owned(),
         message: error.to_string(),
         code: "bad_request",

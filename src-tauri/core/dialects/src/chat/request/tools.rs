@@ -12,6 +12,7 @@ use super::wire::{Body, Flag};
 use crate::canonical::ids::ToolNames;
 use crate::canonical::tools::Tooling;
 use crate::canonical::{Request, Tool, ToolChoice, ToolKind, schema};
+use crate::client::Client;
 use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
@@ -178,7 +179,7 @@ pub(super) struct WrittenFunction<'a> {
 pub(super) fn write<'a>(
     tooling: &'a Tooling,
     names: &'a ToolNames,
-    source: Dialect,
+    source: Client,
     keeps_marks: bool,
 ) -> (Vec<WrittenTool<'a>>, Option<&'a RawValue>) {
     let mut search = None;
@@ -204,7 +205,7 @@ pub(super) fn write<'a>(
     (written, search)
 }
 
-fn function<'a>(tool: &'a Tool, names: &'a ToolNames, source: Dialect) -> WrittenFunction<'a> {
+fn function<'a>(tool: &'a Tool, names: &'a ToolNames, source: Client) -> WrittenFunction<'a> {
     // A client of this dialect that sends no schema means a function without arguments, and so do its servers.
     let is_own = source == Dialect::Chat;
     let parameters = match &tool.schema {

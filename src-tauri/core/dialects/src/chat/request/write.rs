@@ -209,7 +209,7 @@ impl<'a> Writer<'a> {
 
     /// The same, where OpenAI's two dialects alone share its values.
     fn own<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        if value.is_some() && matches!(self.request.source, Dialect::Messages | Dialect::Gemini) {
+        if value.is_some() && !self.request.source.is_openai() {
             self.warn("DROPPED_PARAMETER", name);
             return None;
         }
@@ -239,7 +239,7 @@ impl<'a> Writer<'a> {
         let effort = match asked(self.request.reasoning.mode, &self.target.efforts) {
             Asked::Effort(effort) => Some(effort.as_str()),
             // Models that cannot be kept from thinking refuse the word.
-            Asked::Off => matches!(self.request.source, Dialect::Chat | Dialect::Responses).then_some("none"),
+            Asked::Off => self.request.source.is_openai().then_some("none"),
             Asked::Nothing => None,
         };
         if effort.is_some() && !self.target.reasoning_effort {

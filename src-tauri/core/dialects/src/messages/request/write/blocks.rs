@@ -8,6 +8,7 @@ use domain::Dialect;
 use super::wire::{Block, CacheControl, Content, Known, MediaSource, Message};
 use crate::canonical::ids::{IdRule, ToolNames, tool_id};
 use crate::canonical::{CacheMark, Media, Part, Role, Source, Target, Turn, Warning, arguments, tools};
+use crate::client::Client;
 
 /// The most cache marks that one request may carry.
 const MOST_MARKS: usize = 4;
@@ -16,7 +17,7 @@ const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 
 /// Writes the blocks of one request, in the order of the prompt.
 pub(super) struct Writer<'a> {
-    pub(super) source: Dialect,
+    pub(super) source: Client,
     pub(super) target: &'a Target,
     pub(super) names: &'a ToolNames,
     /// Marks to leave out before the first that is written: the last four cover the longest prefixes.

@@ -196,15 +196,11 @@ impl<'a> Writer<'a> {
 
     /// A parameter whose values only OpenAI's own dialects share.
     fn own<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        match self.request.source {
-            Dialect::Chat | Dialect::Responses => self.taken(name, value),
-            Dialect::Messages | Dialect::Gemini => {
-                if value.is_some() {
-                    self.warn("DROPPED_PARAMETER", name);
-                }
-                None
-            }
+        if value.is_some() && !self.request.source.is_openai() {
+            self.warn("DROPPED_PARAMETER", name);
+            return None;
         }
+        self.taken(name, value)
     }
 
     fn key(&mut self, name: &str, value: Option<&'a str>) -> Option<&'a str> {
@@ -222,7 +218,7 @@ impl<'a> Writer<'a> {
 
     fn reasoning(&mut self) -> Option<ReasoningOptions<'a>> {
         let reasoning = &self.request.reasoning;
-        let speaks_it = matches!(self.request.source, Dialect::Chat | Dialect::Responses);
+        let speaks_it = self.request.source.is_openai();
         let effort = match asked(reasoning.mode, &self.target.efforts) {
             Asked::Effort(effort) => Some(effort.as_str()),
             // Models that cannot be kept from thinking refuse the word.
