@@ -50,7 +50,8 @@ async function run(client, upstream, one, stream) {
     const prefix = step.account === "refused" ? `refused-${upstream}/` : upstreams[upstream];
     const model = prefix + step.model.replace("{upstream}", upstream);
     const heard = newReply();
-    const why = await attempt(client, { model, turns, options: one.ask ?? {}, stream }, expected, heard);
+    const options = { ...one.ask, ...step.ask };
+    const why = await attempt(client, { model, turns, options, stream }, expected, heard);
     if (why) return where + why;
     turns.push(heard);
   }
@@ -68,7 +69,8 @@ function nextTurn(step, turns) {
   if (step.say) {
     return { said: step.say === true ? book.question : step.say, image: step.image, document: step.document };
   }
-  return { results: step.results ?? [step.failure], calls: turns.at(-1).calls, failed: step.failure !== undefined };
+  const results = step.results ?? [step.failure];
+  return { results, calls: turns.at(-1).calls, failed: step.failure !== undefined, image: step.image };
 }
 
 async function attempt(client, asked, expected, heard) {

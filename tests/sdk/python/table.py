@@ -61,7 +61,8 @@ def run(client: Client, upstream: str, case: dict, stream: bool) -> str | None:
             prefix = f"refused-{upstream}/" if step.get("account") == "refused" else UPSTREAMS[upstream]
             model = step["model"].replace("{upstream}", upstream)
             heard = Reply()
-            asked = Ask(prefix + model, list(turns), case.get("ask", {}), stream)
+            options = case.get("ask", {}) | step.get("ask", {})
+            asked = Ask(prefix + model, list(turns), options, stream)
             if why := attempt(client, asked, expected, heard):
                 return where + why
             turns.append(heard)
@@ -93,7 +94,7 @@ def said(step: dict, turns: list[Turn]) -> Turn:
     last = turns[-1]
     assert isinstance(last, Reply)
     failed = "failure" in step
-    return Results([step["failure"]] if failed else step["results"], last.calls, failed)
+    return Results([step["failure"]] if failed else step["results"], last.calls, failed, step.get("image"))
 
 
 def attempt(client: Client, ask: Ask, expected: dict, heard: Reply) -> str | None:
