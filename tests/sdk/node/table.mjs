@@ -1,6 +1,7 @@
 // Every Node client over upstreams of every dialect: the cases of `cases.json`.
 //
-// Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of.
+// Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of, and
+// `complete` at the end.
 // Names of clients, upstreams or cases on the command line run only those.
 
 import { isDeepStrictEqual } from "node:util";
@@ -34,6 +35,8 @@ for (const client of clients) {
     }
   }
 }
+
+console.log("complete");
 
 function casesOf(client) {
   const own = book.cases.filter((one) => !one.only || one.only.includes(client.name));

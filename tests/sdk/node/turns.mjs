@@ -19,7 +19,8 @@ export const tools = (options) => (options.tools ?? []).map((name) => [name, boo
 export const newReply = () => ({ text: "", reasoning: "", calls: [], finish: null, usage: {}, native: null });
 
 /** Without members that say nothing. */
-export const filled = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null));
+export const filled = (object) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null));
 
 /** A typed exception: its class, the status, and the words for it in the error's body. */
 export const problem = (kind, status, message, word) => ({ kind, status, message, word });

@@ -1,6 +1,7 @@
 """Every Python client over upstreams of every dialect: the cases of `cases.json`.
 
-Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of.
+Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of, and
+`complete` at the end.
 Names of clients, upstreams or cases on the command line run only those.
 """
 
@@ -41,6 +42,7 @@ def main() -> int:
                 verdict = f"FAIL {why}" if why else "PASS"
                 took = round((time.monotonic() - started) * 1000)
                 print(client.name, label, upstream, took, verdict, sep="\t", flush=True)
+    print("complete")
     return 1 if failed else 0
 
 
