@@ -10,7 +10,7 @@ const reasons = [];
 let milliseconds = 0;
 
 for (const file of process.argv.slice(2)) {
-  const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
+  const lines = readFileSync(file, "utf8").split("\n").filter((line) => line.includes("\t"));
   for (const line of lines) {
     const [client, name, upstream, took, verdict] = line.split("\t");
     const row = `${client}\t${name}`;
@@ -21,17 +21,25 @@ for (const file of process.argv.slice(2)) {
   }
 }
 
-const rows = [...cells].map(([row, verdicts]) => [...row.split("\t"), ...upstreams.map((name) => verdicts[name] ?? "")]);
+const rows = [...cells].map(([row, verdicts]) => [
+  ...row.split("\t"),
+  ...upstreams.map((name) => verdicts[name] ?? ""),
+]);
 const table = [["client", "case", ...upstreams], ...rows];
 const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
 let previous = "";
 for (const row of table) {
   if (row[0] !== previous) console.log(widths.map((width) => "-".repeat(width)).join("  "));
   previous = row[0];
-  console.log(row.map((cell, column) => cell.padEnd(widths[column])).join("  ").trimEnd());
+  console.log(
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 const count = rows.flatMap((row) => row.slice(2)).filter(Boolean).length;
-reasons.forEach((reason) => console.log(reason));
+for (const reason of reasons) console.log(reason);
 console.log(`${count} cells, ${reasons.length} FAIL, ${(milliseconds / 1000).toFixed(1)} s of asking`);
 process.exitCode = count > 0 && reasons.length === 0 ? 0 : 1;

@@ -48,7 +48,10 @@ const cases = {
     const texts = chunks.flatMap((chunk) => chunk.choices.map((choice) => choice.delta.content ?? "")).filter(Boolean);
     assert.equal(texts.join(""), hello);
     assert.ok(texts.length > 1, "the text came in one piece");
-    assert.deepEqual(chunks.filter((chunk) => chunk.usage).map((chunk) => chunk.usage.total_tokens), [19]);
+    assert.deepEqual(
+      chunks.filter((chunk) => chunk.usage).map((chunk) => chunk.usage.total_tokens),
+      [19],
+    );
   },
   "openai.chat_tool_round_trip": async () => {
     const model = beside("m-tool");
@@ -62,7 +65,10 @@ const cases = {
   "openai.chat_parallel_tools_streamed": async () => {
     const runner = openai().chat.completions.stream({ model: beside("m-tools"), messages, tools: chatTools });
     const { tool_calls: calls } = (await runner.finalChatCompletion()).choices[0].message;
-    assert.deepEqual(calls.map((call) => JSON.parse(call.function.arguments).city), ["Berlin", "Paris"]);
+    assert.deepEqual(
+      calls.map((call) => JSON.parse(call.function.arguments).city),
+      ["Berlin", "Paris"],
+    );
   },
   "openai.chat_reasoning": async () => {
     const answer = (await chat(beside("m-reason"))).choices[0].message;
@@ -77,7 +83,10 @@ const cases = {
   },
   "openai.responses_streamed": async () => {
     const events = await all(respond(plainModel, { stream: true }));
-    assert.deepEqual(events.map((event) => event.sequence_number), events.map((_, index) => index));
+    assert.deepEqual(
+      events.map((event) => event.sequence_number),
+      events.map((_, index) => index),
+    );
     const texts = events.filter((event) => event.type === "response.output_text.delta").map((event) => event.delta);
     assert.equal(texts.join(""), hello);
     assert.equal(events.at(-1).type, "response.completed");
@@ -95,11 +104,17 @@ const cases = {
   "openai.responses_parallel_tools_streamed": async () => {
     const stream = openai().responses.stream({ model: beside("m-tools"), input: question, tools: responsesTools });
     const calls = (await stream.finalResponse()).output.filter((item) => item.type === "function_call");
-    assert.deepEqual(calls.map((call) => JSON.parse(call.arguments).city), ["Berlin", "Paris"]);
+    assert.deepEqual(
+      calls.map((call) => JSON.parse(call.arguments).city),
+      ["Berlin", "Paris"],
+    );
   },
   "openai.responses_reasoning": async () => {
     const answer = await respond(beside("m-reason"), { reasoning: { summary: "auto" } });
-    assert.equal(answer.output.find((item) => item.type === "reasoning").summary[0].text, "Six times seven is forty-two");
+    assert.equal(
+      answer.output.find((item) => item.type === "reasoning").summary[0].text,
+      "Six times seven is forty-two",
+    );
     assert.equal(answer.output_text, "The answer is 42");
   },
   "openai.responses_errors": () => openaiErrors(respond),
@@ -109,7 +124,10 @@ const cases = {
   },
   "openai.embeddings": async () => {
     const answer = await openai().embeddings.create({ model: plainModel, input: ["one", "two"] });
-    assert.deepEqual(answer.data.map((entry) => entry.embedding.length), [8, 8]);
+    assert.deepEqual(
+      answer.data.map((entry) => entry.embedding.length),
+      [8, 8],
+    );
     assert.deepEqual([...answer.data[1].embedding].slice(0, 3), [0, 1, 0]);
     assert.ok(answer.usage.total_tokens > 0);
   },
@@ -136,11 +154,7 @@ const cases = {
     const use = first.content.find((block) => block.type === "tool_use");
     assert.deepEqual([first.stop_reason, use.input], ["tool_use", { city: "Berlin" }]);
     const result = { type: "tool_result", tool_use_id: use.id, content: "21 degrees" };
-    const turns = [
-      ...messages,
-      { role: "assistant", content: first.content },
-      { role: "user", content: [result] },
-    ];
+    const turns = [...messages, { role: "assistant", content: first.content }, { role: "user", content: [result] }];
     const second = await message(model, { tools: anthropicTools, messages: turns });
     assert.equal(textOf(second), "The tool said: 21 degrees");
   },
@@ -152,7 +166,10 @@ const cases = {
       tools: anthropicTools,
     });
     const uses = (await stream.finalMessage()).content.filter((block) => block.type === "tool_use");
-    assert.deepEqual(uses.map((use) => use.input.city), ["Berlin", "Paris"]);
+    assert.deepEqual(
+      uses.map((use) => use.input.city),
+      ["Berlin", "Paris"],
+    );
   },
   "anthropic.thinking_streamed": async () => {
     const stream = anthropic().messages.stream({ model: beside("m-reason"), max_tokens: 1024, messages });

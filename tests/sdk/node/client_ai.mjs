@@ -14,7 +14,13 @@ const baseURL = `${url}/v1`;
 const openai = createOpenAI({ baseURL, apiKey: key });
 const anthropic = createAnthropic({ baseURL, apiKey: key });
 const google = createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: key });
-const compatible = createOpenAICompatible({ name: "compatible", baseURL, apiKey: key, includeUsage: true, supportsStructuredOutputs: true });
+const compatible = createOpenAICompatible({
+  name: "compatible",
+  baseURL,
+  apiKey: key,
+  includeUsage: true,
+  supportsStructuredOutputs: true,
+});
 
 /** `reasoning`: the provider's own option for thinking. */
 function client(name, dialect, model, reasoning) {
@@ -28,7 +34,9 @@ function client(name, dialect, model, reasoning) {
 }
 
 // The provider knows by a model's name what it can; here it is told.
-const openaiReasoning = { openai: { store: false, forceReasoning: true, reasoningEffort: "low", reasoningSummary: "auto" } };
+const openaiReasoning = {
+  openai: { store: false, forceReasoning: true, reasoningEffort: "low", reasoningSummary: "auto" },
+};
 
 export const clients = [
   client("ai-openai", "responses", (model) => openai.responses(model), openaiReasoning),
@@ -46,7 +54,12 @@ function explain(error) {
   const known = APICallError.isInstance(error);
   const body = known && error.responseBody ? readError(error.responseBody) : {};
   const word = body.status ?? body.type;
-  return problem(error?.name, known ? error.statusCode : undefined, body.message ?? String(error?.message ?? error), word);
+  return problem(
+    error?.name,
+    known ? error.statusCode : undefined,
+    body.message ?? String(error?.message ?? error),
+    word,
+  );
 }
 
 function readError(text) {

@@ -58,10 +58,11 @@ export const messages = {
   },
 };
 
+const inline = (media_type, data) => ({ type: "base64", media_type, data });
+
 function written(turn) {
   if (turn.said !== undefined) {
     const content = [{ type: "text", text: turn.said, cache_control: { type: "ephemeral" } }];
-    const inline = (media_type, data) => ({ type: "base64", media_type, data });
     if (turn.image) {
       const source = turn.image === "data" ? inline("image/png", png) : { type: "url", url: turn.image };
       content.push({ type: "image", source });
@@ -73,7 +74,7 @@ function written(turn) {
     const content = turn.results.map((text, index) => ({
       type: "tool_result",
       tool_use_id: turn.calls[index].id,
-      content: [{ type: "text", text }],
+      content: [{ type: "text", text }, ...(turn.image ? [{ type: "image", source: inline("image/png", png) }] : [])],
       is_error: turn.failed,
     }));
     return { role: "user", content };

@@ -157,11 +157,12 @@ function responseItems(turn) {
     return [{ type: "message", role: "user", content }];
   }
   if (turn.results) {
-    return turn.results.map((text, index) => ({
-      type: "function_call_output",
-      call_id: turn.calls[index].id,
-      output: `${turn.failed ? "Error: " : ""}${text}`,
-    }));
+    return turn.results.map((text, index) => {
+      const said = `${turn.failed ? "Error: " : ""}${text}`;
+      const picture = { type: "input_image", image_url: `data:image/png;base64,${png}`, detail: "auto" };
+      const output = turn.image ? [{ type: "input_text", text: said }, picture] : said;
+      return { type: "function_call_output", call_id: turn.calls[index].id, output };
+    });
   }
   // What the helper adds for its own use does not go back.
   return turn.native.map(({ parsed_arguments, ...item }) => ({

@@ -1,6 +1,7 @@
 // Every Node client over upstreams of every dialect: the cases of `cases.json`.
 //
-// Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of.
+// Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of, and
+// `complete` at the end.
 // Names of clients, upstreams or cases on the command line run only those.
 
 import { isDeepStrictEqual } from "node:util";
@@ -35,6 +36,8 @@ for (const client of clients) {
   }
 }
 
+console.log("complete");
+
 function casesOf(client) {
   const own = book.cases.filter((one) => !one.only || one.only.includes(client.name));
   return own.flatMap((one) => (one.modes ?? ["whole", "stream"]).map((mode) => [one, mode]));
@@ -50,7 +53,8 @@ async function run(client, upstream, one, stream) {
     const prefix = step.account === "refused" ? `refused-${upstream}/` : upstreams[upstream];
     const model = prefix + step.model.replace("{upstream}", upstream);
     const heard = newReply();
-    const why = await attempt(client, { model, turns, options: one.ask ?? {}, stream }, expected, heard);
+    const options = { ...one.ask, ...step.ask };
+    const why = await attempt(client, { model, turns, options, stream }, expected, heard);
     if (why) return where + why;
     turns.push(heard);
   }
@@ -68,7 +72,8 @@ function nextTurn(step, turns) {
   if (step.say) {
     return { said: step.say === true ? book.question : step.say, image: step.image, document: step.document };
   }
-  return { results: step.results ?? [step.failure], calls: turns.at(-1).calls, failed: step.failure !== undefined };
+  const results = step.results ?? [step.failure];
+  return { results, calls: turns.at(-1).calls, failed: step.failure !== undefined, image: step.image };
 }
 
 async function attempt(client, asked, expected, heard) {

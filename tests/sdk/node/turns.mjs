@@ -1,6 +1,6 @@
 // A conversation in words of no dialect: what a case asks, what an SDK heard. The clients translate both ways.
 //
-// A turn is `{ said, image, document }`, `{ results, calls, failed }` or a reply. A reply has `text`, `reasoning`, `calls`
+// A turn is `{ said, image, document }`, `{ results, calls, failed }` or a reply. `image` stands with results too. A reply has `text`, `reasoning`, `calls`
 // of `{ id, name, arguments }`, `finish`, `usage`, and in `native` what the SDK wants back as the assistant's turn.
 
 import { readFileSync } from "node:fs";
@@ -19,7 +19,8 @@ export const tools = (options) => (options.tools ?? []).map((name) => [name, boo
 export const newReply = () => ({ text: "", reasoning: "", calls: [], finish: null, usage: {}, native: null });
 
 /** Without members that say nothing. */
-export const filled = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+export const filled = (object) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null));
 
 /** A typed exception: its class, the status, and the words for it in the error's body. */
 export const problem = (kind, status, message, word) => ({ kind, status, message, word });

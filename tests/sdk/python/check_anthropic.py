@@ -19,7 +19,7 @@ client = connect()
 
 
 def create(name: str | None = None, *, through: Anthropic = client, messages: list = ASK, **options: object):
-    return through.messages.create(model=name or MODEL, max_tokens=1024, messages=messages, **options)
+    return through.messages.create(model=name or MODEL, max_tokens=2048, messages=messages, **options)
 
 
 def text(message: anthropic.types.Message) -> str:
@@ -88,7 +88,7 @@ def parallel_tools_streamed() -> None:
 
 @case
 def thinking() -> None:
-    first = create(model("m-reason"), thinking={"type": "enabled", "budget_tokens": 1023})
+    first = create(model("m-reason"), thinking={"type": "enabled", "budget_tokens": 1024})
     same([block.type for block in first.content], ["thinking", "text"], "blocks")
     same(first.content[0].thinking, "Six times seven is forty-two", "thinking")
     again = {"role": "user", "content": "Are you sure?"}

@@ -87,9 +87,16 @@ def messages(ask: Ask) -> list[dict]:
                     source = {"type": "base64", "media_type": "application/pdf", "data": PDF}
                     blocks.append({"type": "document", "source": source})
                 written.append({"role": "user", "content": blocks if len(blocks) > 1 else text})
-            case Results(texts, calls, failed):
+            case Results(texts, calls, failed, image):
+                source = {"type": "base64", "media_type": "image/png", "data": PNG}
+                picture = [{"type": "image", "source": source}] if image else []
                 results = [
-                    {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": failed}
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": call.id,
+                        "content": [{"type": "text", "text": text}, *picture] if image else text,
+                        "is_error": failed,
+                    }
                     for call, text in zip(calls, texts, strict=True)
                 ]
                 written.append({"role": "user", "content": results})

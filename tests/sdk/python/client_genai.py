@@ -76,9 +76,8 @@ def config(ask: Ask) -> types.GenerateContentConfig:
         "stop_sequences": ask.option("stop"),
     }
     if ask.tools:
-        # `parameters` is the SDK's own subset of schemas; the JavaScript client sends whole JSON Schemas.
         declarations = [
-            types.FunctionDeclaration(name=name, description=tool["description"], parameters=parameters(name))
+            types.FunctionDeclaration(name=name, description=tool["description"], **parameters(name))
             for name, tool in ask.tools
         ]
         options["tools"] = [types.Tool(function_declarations=declarations)]
@@ -93,9 +92,14 @@ def config(ask: Ask) -> types.GenerateContentConfig:
     return types.GenerateContentConfig(automatic_function_calling=manual, **options)
 
 
-def parameters(name: str) -> types.Schema | None:
+def parameters(name: str) -> dict:
+    """In the SDK's own subset of schemas where that has words for it; the JavaScript client sends JSON Schemas."""
     schema = TOOLS[name]["parameters"]
-    return types.Schema.model_validate(schema) if schema["properties"] else None
+    if not schema["properties"]:
+        return {}
+    if "$defs" in schema or "anyOf" in schema:
+        return {"parameters_json_schema": schema}
+    return {"parameters": types.Schema.model_validate(schema)}
 
 
 def contents(ask: Ask) -> list[types.Content]:
@@ -109,7 +113,7 @@ def contents(ask: Ask) -> list[types.Content]:
                 if document:
                     parts.append(types.Part.from_bytes(data=base64.b64decode(PDF), mime_type="application/pdf"))
                 written.append(types.Content(role="user", parts=parts))
-            case Results(texts, calls, failed):
+            case Results(texts, calls, failed, _):
                 word = "error" if failed else "output"
                 responses = [
                     types.FunctionResponse(id=call.id, name=call.name, response={word: text})

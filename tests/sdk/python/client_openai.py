@@ -112,7 +112,7 @@ def messages(ask: Ask) -> list[dict]:
                     file = {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF}"}
                     parts.append({"type": "file", "file": file})
                 written.append({"role": "user", "content": parts if len(parts) > 1 else text})
-            case Results(texts, calls, failed):
+            case Results(texts, calls, failed, _):
                 prefix = "Error: " if failed else ""
                 written += [
                     {"role": "tool", "tool_call_id": call.id, "content": f"{prefix}{text}"}
@@ -200,12 +200,13 @@ def items(ask: Ask) -> list:
                     data = f"data:application/pdf;base64,{PDF}"
                     parts.append({"type": "input_file", "filename": "a.pdf", "file_data": data})
                 written.append({"role": "user", "content": parts if len(parts) > 1 else text})
-            case Results(texts, calls, failed):
+            case Results(texts, calls, failed, image):
                 prefix = "Error: " if failed else ""
-                written += [
-                    {"type": "function_call_output", "call_id": call.id, "output": f"{prefix}{text}"}
-                    for call, text in zip(calls, texts, strict=True)
-                ]
+                picture = {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "auto"}
+                for call, text in zip(calls, texts, strict=True):
+                    said = f"{prefix}{text}"
+                    output = [{"type": "input_text", "text": said}, picture] if image else said
+                    written.append({"type": "function_call_output", "call_id": call.id, "output": output})
             case Reply():
                 written += turn.native
     return written

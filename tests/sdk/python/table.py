@@ -1,6 +1,7 @@
 """Every Python client over upstreams of every dialect: the cases of `cases.json`.
 
-Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of.
+Prints one line of tab-separated fields per client, case and upstream, which `tests/sdk/table.mjs` makes a table of, and
+`complete` at the end.
 Names of clients, upstreams or cases on the command line run only those.
 """
 
@@ -41,6 +42,7 @@ def main() -> int:
                 verdict = f"FAIL {why}" if why else "PASS"
                 took = round((time.monotonic() - started) * 1000)
                 print(client.name, label, upstream, took, verdict, sep="\t", flush=True)
+    print("complete")
     return 1 if failed else 0
 
 
@@ -61,7 +63,8 @@ def run(client: Client, upstream: str, case: dict, stream: bool) -> str | None:
             prefix = f"refused-{upstream}/" if step.get("account") == "refused" else UPSTREAMS[upstream]
             model = step["model"].replace("{upstream}", upstream)
             heard = Reply()
-            asked = Ask(prefix + model, list(turns), case.get("ask", {}), stream)
+            options = case.get("ask", {}) | step.get("ask", {})
+            asked = Ask(prefix + model, list(turns), options, stream)
             if why := attempt(client, asked, expected, heard):
                 return where + why
             turns.append(heard)
@@ -93,7 +96,7 @@ def said(step: dict, turns: list[Turn]) -> Turn:
     last = turns[-1]
     assert isinstance(last, Reply)
     failed = "failure" in step
-    return Results([step["failure"]] if failed else step["results"], last.calls, failed)
+    return Results([step["failure"]] if failed else step["results"], last.calls, failed, step.get("image"))
 
 
 def attempt(client: Client, ask: Ask, expected: dict, heard: Reply) -> str | None:

@@ -44,6 +44,7 @@ class Results:
     texts: list[str]
     calls: list[Call]
     failed: bool = False
+    image: str | None = None
 
 
 Turn = Said | Results | Reply

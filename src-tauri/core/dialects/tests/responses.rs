@@ -153,14 +153,13 @@ fn parameters_follow_what_the_target_knows() {
     let all = |request: &mut Request| {
         request.sampling.temperature = Some(0.1);
         request.sampling.stop = vec!["x".to_owned()];
-        request.sampling.n = Some(2);
         request.max_output = Some(1);
         request.user = Some("u".repeat(65));
         request.service_tier = Some("standard_only".to_owned());
     };
     let (body, warnings) = written(all, &refusing);
     assert_eq!((body.get("temperature"), body.get("max_output_tokens"), body.get("stop")), (None, None, None));
-    let dropped = ["max_output_tokens", "n", "service_tier", "stop", "temperature", "user"];
+    let dropped = ["max_output_tokens", "service_tier", "stop", "temperature", "user"];
     assert_eq!(warnings, dropped.map(|name| format!("DROPPED_PARAMETER {name}")));
     assert_eq!(written(all, &openai()).0["max_output_tokens"], 16);
 

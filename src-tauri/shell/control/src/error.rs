@@ -43,6 +43,7 @@ impl From<gateway::Error> for ControlError {
     fn from(error: gateway::Error) -> Self {
         match error {
             gateway::Error::Store(error) => error.into(),
+            error @ gateway::Error::Randomness(_) => ControlError::internal(&error),
             gateway::Error::Settings(fields) => {
                 let problem = |wrong: settings::FieldError| FieldProblem { field: wrong.field, message: wrong.message };
                 ControlError::invalid_fields(fields.into_iter().map(problem).collect())

@@ -75,6 +75,8 @@ struct Shape {
 enum Preset {
     /// The models that the checks with the official SDKs rely on
     Sdk,
+    /// The models that the checks with real agents rely on
+    Agents,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -84,10 +86,11 @@ fn main() -> anyhow::Result<()> {
     let upstream = FakeUpstream::start_with(Options { port: arguments.port, threads, recording })?;
     match arguments.preset {
         Some(Preset::Sdk) => upstream.preset_sdk(arguments.key.as_deref()),
+        Some(Preset::Agents) => upstream.preset_agents(),
         None => write_script(&upstream, &arguments),
     }
     let mut models = arguments.models.clone();
-    if models.is_empty() && arguments.preset.is_some() {
+    if models.is_empty() && matches!(arguments.preset, Some(Preset::Sdk)) {
         models = SDK_MODELS.map(str::to_owned).to_vec();
     }
     if !models.is_empty() {

@@ -1,4 +1,4 @@
-//! What the checks with the official SDKs in `tests/sdk` rely on.
+//! What the checks with the official SDKs in `tests/sdk` and with real agents in `tests/agents` rely on.
 
 use std::time::Duration;
 
@@ -129,6 +129,32 @@ impl FakeUpstream {
         }
         drop(self.script(key, None).then(Step::error(404, "the model does not exist")));
         self.require_known_keys(key.is_some());
+        self.strict(true);
+    }
+}
+
+/// Agents, each with its own tool for commands and the name that the tool gives a command.
+const AGENTS: [(&str, &str, &str); 4] = [
+    ("m-claude", "Bash", "command"),
+    ("m-codex", "exec_command", "cmd"),
+    ("m-gemini", "run_shell_command", "command"),
+    ("m-opencode", "bash", "command"),
+];
+
+impl FakeUpstream {
+    /// Scripts one model per agent, each also by the name of a Gemini 3 model, and checks requests strictly: it reads
+    /// `note.txt` with the agent's own tool and then repeats what that said. `m-aider`, whose agent has no tools, writes
+    /// `note.txt` anew.
+    pub fn preset_agents(&self) {
+        let script = |model: &str, step: Step| {
+            drop(self.script(None, format!("gemini-3-{model}").as_str()).then(step.clone()));
+            drop(self.script(None, model).then(step));
+        };
+        for (model, tool, argument) in AGENTS {
+            let call = json!({ argument: "cat note.txt", "description": "Reads the note" });
+            script(model, Step::tool_turn(Answer::tool_call(tool, &call), repeats_the_result()));
+        }
+        script("m-aider", Step::ok("note.txt\n```\nwritten by the model\n```\n"));
         self.strict(true);
     }
 }

@@ -162,7 +162,7 @@ impl<'r> Cleaner<'r> {
         let properties: Map<String, Value> = properties
             .into_iter()
             .flatten()
-            .map(|(name, schema)| (name.clone(), Value::Object(self.clean(schema, trail))))
+            .map(|(name, schema)| (name.clone(), Value::Object(of_some_type(self.clean(schema, trail)))))
             .collect();
         if !properties.is_empty() {
             clean.insert("properties".to_owned(), Value::Object(properties));
@@ -232,6 +232,16 @@ fn some_object(members: &Map<String, Value>) -> Map<String, Value> {
         object.insert("description".to_owned(), description.clone());
     }
     object
+}
+
+/// A schema that allows any value: Gemini wants the types named. Lists are left out, they would need one for their items.
+fn of_some_type(mut schema: Map<String, Value>) -> Map<String, Value> {
+    if schema.contains_key("type") || schema.contains_key("anyOf") {
+        return schema;
+    }
+    let kinds = ["string", "number", "boolean", "object"].map(|kind| json!({ "type": kind }));
+    schema.insert("anyOf".to_owned(), json!(kinds));
+    finished(schema)
 }
 
 /// The last touch: required names that exist, and alternatives alone with what belongs to each of them.

@@ -126,6 +126,18 @@ fn gemini_gets_the_keywords_it_knows_and_no_others() {
                 "required": ["n"],
             }),
         ),
+        (
+            json!({"type": "object", "properties": {"any": true, "told": {"description": "d"}}}),
+            json!({"type": "object", "properties": {
+                "any": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "object"}]},
+                "told": {"anyOf": [
+                    {"type": "string", "description": "d"},
+                    {"type": "number", "description": "d"},
+                    {"type": "boolean", "description": "d"},
+                    {"type": "object", "description": "d"},
+                ]},
+            }}),
+        ),
         (json!({"type": ["string", "null"]}), json!({"type": "string", "nullable": true})),
         (
             json!({"type": ["string", "integer", "null"], "description": "d", "minimum": 1}),
