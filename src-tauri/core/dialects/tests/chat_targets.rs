@@ -46,7 +46,7 @@ fn check(cases: Vec<Case>) {
 }
 
 fn from(source: Dialect, body: Value) -> Request {
-    Request { source, ..read(body) }
+    Request { source: source.into(), ..read(body) }
 }
 
 fn hello() -> Value {
