@@ -10,7 +10,11 @@ use super::arguments::{ComboCommand, CreateCombo};
 use super::client::{Client, ClientError, segment};
 use super::{Context, print, print_json, say, text};
 
-pub(super) async fn run(context: &Context, url: Option<String>, command: ComboCommand) -> Result<ExitCode, ClientError> {
+pub(super) async fn run(
+    context: &Context,
+    url: Option<String>,
+    command: ComboCommand,
+) -> Result<ExitCode, ClientError> {
     let client = context.client(url)?;
     match command {
         ComboCommand::Create(create) => {
@@ -49,7 +53,9 @@ fn warn(reply: &Value) {
     for warning in reply["warnings"].as_array().into_iter().flatten() {
         let (provider, model) = (text::of(&warning["providerId"]), text::of(&warning["modelId"]));
         say(&match warning["code"].as_str() {
-            Some("COMBO_NAME_SHADOWS_MODEL") => format!("the name is also that of {provider}/{model}, which it stands before"),
+            Some("COMBO_NAME_SHADOWS_MODEL") => {
+                format!("the name is also that of {provider}/{model}, which it stands before")
+            }
             Some("MODEL_UNKNOWN") => format!("{provider} does not list {model}: it is sent as it is"),
             Some("CONNECTION_UNKNOWN") => format!("{provider}/{model} is bound to an account that is not here"),
             Some(_) | None => format!("{}: {provider}/{model}", text::of(&warning["code"])),
@@ -143,7 +149,8 @@ mod tests {
         let reply = json!({"combos": [{"id": "1", "name": "team", "strategy": "auto", "isActive": true, "models": [
             {"kind": "model", "model": "openai/m1"}, {"kind": "combo-ref", "comboName": "other"},
             {"kind": "provider-wildcard", "providerId": "claude", "modelPattern": "claude-*"}]}]});
-        let expected = "ID  NAME  STRATEGY  ACTIVE  STEPS\n1   team  auto      yes     openai/m1, other, claude/claude-*";
+        let expected =
+            "ID  NAME  STRATEGY  ACTIVE  STEPS\n1   team  auto      yes     openai/m1, other, claude/claude-*";
         assert_eq!(table(&reply), expected);
     }
 }

@@ -3,8 +3,9 @@
 
 use control::view::*;
 use control::{
-    ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns, explain, health, keys,
-    lockouts, management_token, models, nodes, probes, requests, resilience, resilience_connections, settings, usage,
+    ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns,
+    explain, health, keys, lockouts, management_token, models, nodes, probes, requests, resilience,
+    resilience_connections, settings, usage,
 };
 use tauri::State;
 
