@@ -7,7 +7,7 @@
  * `input`. Over REST, members of the input that appear in the path fill it; the rest is the query of a GET, or the body
  * of anything else.
  */
-import { type commands, type Topic, operations as generated } from "@/bindings";
+import { type commands, operations as generated, type Topic } from "@/bindings";
 import { type ComboCommands, comboOperations } from "./combo-contract";
 
 const table = [...generated, ...comboOperations];

@@ -42,7 +42,8 @@ export const combos = {
   exportWhat: "the combos",
   importTitle: "Import combos",
   import: "Import",
-  importHelp: "A document exported here or elsewhere: several combos, or a single one. Nothing is taken over by halves.",
+  importHelp:
+    "A document exported here or elsewhere: several combos, or a single one. Nothing is taken over by halves.",
   importFile: "Choose a file",
   importText: "Or paste it here",
   importReplace: "Replace combos of the same name",
@@ -152,7 +153,7 @@ export const combos = {
   stepRemove: (name: string) => `Remove ${name}`,
   stepRemoved: (name: string) => `${name} was removed`,
   leadsTo: "Leads to",
-  openCombo: (name: string) => `Open ${name}`,
+  openCombo: "Open",
   weight: "Weight",
   weightOf: (name: string) => `Weight of ${name}`,
   weightHelp: "0 to 100. A weight of 0 is never drawn first, but steps in.",
@@ -183,7 +184,8 @@ export const combos = {
   systemMessage: "System text",
   systemMessageHelp: "Put before the system text of every request to this combo.",
   cacheProtection: "Protect the prompt cache",
-  cacheProtectionHelp: "A conversation stays with one model as long as that is healthy, so that its cache is paid once.",
+  cacheProtectionHelp:
+    "A conversation stays with one model as long as that is healthy, so that its cache is paid once.",
   strategySettings: "Settings of the strategy",
   failures: "When something fails",
   failuresHelp: "How often and how long it is tried before the agent hears of it.",
@@ -459,6 +461,7 @@ export const simulate = {
   addSetting: "Add a setting…",
   addSettingLabel: "A setting to change",
   removeSetting: (label: string) => `Leave ${label} as it is`,
+  nowValue: (value: string) => `Now: ${value}`,
   noChange: "Change something first: as it is, the two columns would be equal.",
   replayStart: "Choose what would be different. What was recorded is then played again, with the change and without.",
   result: (requests: number, from: string, to: string) =>

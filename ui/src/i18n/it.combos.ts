@@ -102,7 +102,10 @@ export const combos: Messages["combos"] = {
   strategies: {
     priority: { name: "Priorità", help: "Il primo passo disponibile; i successivi solo se fallisce." },
     weighted: { name: "Pesata", help: "Estrae a sorte un passo, tanto spesso quanto dice il suo peso." },
-    "round-robin": { name: "A turno", help: "Prende i passi a turno, così ognuno riceve lo stesso numero di richieste." },
+    "round-robin": {
+      name: "A turno",
+      help: "Prende i passi a turno, così ognuno riceve lo stesso numero di richieste.",
+    },
     "context-relay": {
       name: "Staffetta",
       help: "Va in ordine, e passa un riassunto della conversazione quando la quota di un account finisce.",
@@ -111,7 +114,10 @@ export const combos: Messages["combos"] = {
     p2c: { name: "Il migliore di due", help: "Ne estrae due a sorte e prende quello che di recente è andato meglio." },
     random: { name: "A caso", help: "Uno qualsiasi dei passi, a sorte." },
     "least-used": { name: "Il meno usato", help: "Chi ha avuto meno richieste nelle ultime ore." },
-    "cost-optimized": { name: "Il più economico", help: "Prima il prezzo in ingresso più basso; quelli ignoti per ultimi." },
+    "cost-optimized": {
+      name: "Il più economico",
+      help: "Prima il prezzo in ingresso più basso; quelli ignoti per ultimi.",
+    },
     "reset-aware": {
       name: "Prima del rinnovo",
       help: "Preferisce gli account con molta quota residua che sta comunque per rinnovarsi.",
@@ -122,9 +128,15 @@ export const combos: Messages["combos"] = {
       name: "Mazzo mescolato",
       help: "A sorte, ma ogni passo una volta per giro e mai due volte di fila.",
     },
-    auto: { name: "Automatica", help: "Valuta tutti per salute, quota, prezzo, velocità e altro, e prende il migliore." },
+    auto: {
+      name: "Automatica",
+      help: "Valuta tutti per salute, quota, prezzo, velocità e altro, e prende il migliore.",
+    },
     lkgp: { name: "L'ultimo riuscito", help: "Chi ha risposto l'ultima volta, finché non fallisce; poi in ordine." },
-    "context-optimized": { name: "Contesto più ampio", help: "Prima il modello con la finestra di contesto più grande." },
+    "context-optimized": {
+      name: "Contesto più ampio",
+      help: "Prima il modello con la finestra di contesto più grande.",
+    },
     "cache-optimized": {
       name: "Amica della cache",
       help: "Tiene una conversazione presso l'account che ne ha l'inizio nella cache.",
@@ -153,7 +165,7 @@ export const combos: Messages["combos"] = {
   stepRemove: (name) => `Togli ${name}`,
   stepRemoved: (name) => `${name} è stato tolto`,
   leadsTo: "Porta a",
-  openCombo: (name) => `Apri ${name}`,
+  openCombo: "Apri",
   weight: "Peso",
   weightOf: (name) => `Peso di ${name}`,
   weightHelp: "Da 0 a 100. Un peso 0 non viene mai estratto per primo, ma subentra.",
@@ -459,9 +471,9 @@ export const simulate: Messages["simulate"] = {
   addSetting: "Aggiungi un'impostazione…",
   addSettingLabel: "Un'impostazione da cambiare",
   removeSetting: (label) => `Lascia ${label} com'è`,
+  nowValue: (value) => `Ora: ${value}`,
   noChange: "Cambia prima qualcosa: così com'è, le due colonne sarebbero uguali.",
-  replayStart:
-    "Scegli che cosa sarebbe diverso. Quello che è stato registrato si rigioca, con la modifica e senza.",
+  replayStart: "Scegli che cosa sarebbe diverso. Quello che è stato registrato si rigioca, con la modifica e senza.",
   result: (requests, from, to) => `${count(requests, "richiesta", "richieste")} da ${from} a ${to}`,
   emptyTitle: "In questo periodo non è stato registrato nulla",
   emptyHelp: "Prendi un periodo più lungo, o torna quando i tuoi agenti avranno chiesto qualcosa.",

@@ -546,7 +546,7 @@ export const it: Messages = {
     outOfRange: (min, max) => `Deve essere tra ${min} e ${max}.`,
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",
-    notAFigure: "Dev\'essere un numero.",
+    notAFigure: "Dev'essere un numero.",
     notASpan: "Deve essere una durata, per esempio 30 s o 2 min.",
     automatic: "automatico",
     on: "acceso",

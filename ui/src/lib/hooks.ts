@@ -45,3 +45,13 @@ export function useCommit(draft: string, edited: boolean, save: () => void) {
     },
   };
 }
+
+/** A value once it has stood still for a while: what follows what is typed without following every letter. */
+export function useSettled<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}

@@ -6,15 +6,7 @@ export type StrategyFamily = "order" | "spread" | "facts" | "together";
 export const strategyFamilies: Readonly<Record<StrategyFamily, readonly Strategy[]>> = {
   order: ["priority", "fill-first", "lkgp", "context-relay"],
   spread: ["weighted", "round-robin", "random", "strict-random", "p2c", "least-used"],
-  facts: [
-    "auto",
-    "cost-optimized",
-    "headroom",
-    "reset-aware",
-    "reset-window",
-    "context-optimized",
-    "cache-optimized",
-  ],
+  facts: ["auto", "cost-optimized", "headroom", "reset-aware", "reset-window", "context-optimized", "cache-optimized"],
   together: ["fusion", "pipeline"],
 };
 
