@@ -55,6 +55,18 @@ export const combos = {
   importRefused: "Nothing was imported. What stands in the way:",
   importCombo: (n: number) => `Combo ${n}`,
   importStep: (n: number) => `step ${n}`,
+  stepFields: {
+    model: "Leads to",
+    comboName: "Leads to",
+    providerId: "Provider",
+    modelPattern: "Pattern",
+    connectionId: "Accounts",
+    allowedConnectionIds: "Accounts",
+    weight: "Weight",
+    label: "Label",
+    prompt: "Instructions",
+    tags: "Tags",
+  },
 
   newTitle: "New combo",
   notFound: "This combo no longer exists",
@@ -206,7 +218,7 @@ export const combos = {
 
   weights: {
     title: "What counts",
-    help: "How much each part weighs in the score, together 100 %.",
+    help: "How much each part weighs in the score, together 100%.",
     pack: "Balance",
     packs: {
       default: "Balanced",
@@ -267,6 +279,7 @@ export const combos = {
     noneUntil: (time: string) => `Nobody could be asked now; the first is back ${time}.`,
     answer: (status: number) => `The agent would get ${status}.`,
     answerUntil: (status: number, time: string) => `The agent would get ${status}, and be told to come back ${time}.`,
+    chance: "This is one draw of many: the next request may go elsewhere.",
     ranking: "In this order",
     anyAccount: "any account",
     placed: {
@@ -402,7 +415,7 @@ export const combos = {
     "combo.autoConfig.routerStrategy": { label: "Order" },
     "combo.autoConfig.explorationRate": {
       label: "Try others by chance",
-      help: "How often somebody else than the best is asked, to learn. Empty: 5 %.",
+      help: "How often somebody else than the best is asked, to learn. Empty: 5%.",
     },
     "combo.autoConfig.candidatePool": {
       label: "Only these models",

@@ -55,6 +55,18 @@ export const combos: Messages["combos"] = {
   importRefused: "Non è stato importato nulla. Ecco che cosa lo impedisce:",
   importCombo: (n) => `Combo ${n}`,
   importStep: (n) => `passo ${n}`,
+  stepFields: {
+    model: "Porta a",
+    comboName: "Porta a",
+    providerId: "Provider",
+    modelPattern: "Schema",
+    connectionId: "Account",
+    allowedConnectionIds: "Account",
+    weight: "Peso",
+    label: "Etichetta",
+    prompt: "Istruzioni",
+    tags: "Tag",
+  },
 
   newTitle: "Nuovo combo",
   notFound: "Questo combo non esiste più",
@@ -218,7 +230,7 @@ export const combos: Messages["combos"] = {
 
   weights: {
     title: "Che cosa conta",
-    help: "Quanto pesa ogni parte nel punteggio, in tutto il 100 %.",
+    help: "Quanto pesa ogni parte nel punteggio, in tutto il 100%.",
     pack: "Equilibrio",
     packs: {
       default: "Equilibrato",
@@ -279,6 +291,7 @@ export const combos: Messages["combos"] = {
     noneUntil: (time) => `Ora nessuno potrebbe essere chiesto; il primo torna ${time}.`,
     answer: (status) => `L'agente riceverebbe ${status}.`,
     answerUntil: (status, time) => `L'agente riceverebbe ${status}, con l'invito a tornare ${time}.`,
+    chance: "È un'estrazione fra tante: la prossima richiesta può andare altrove.",
     ranking: "In quest'ordine",
     anyAccount: "qualsiasi account",
     placed: {
@@ -411,7 +424,7 @@ export const combos: Messages["combos"] = {
     "combo.autoConfig.routerStrategy": { label: "Ordine" },
     "combo.autoConfig.explorationRate": {
       label: "Prova altri a caso",
-      help: "Quanto spesso si chiede a un altro che al migliore, per imparare. Vuoto: 5 %.",
+      help: "Quanto spesso si chiede a un altro che al migliore, per imparare. Vuoto: 5%.",
     },
     "combo.autoConfig.candidatePool": {
       label: "Solo questi modelli",

@@ -74,7 +74,7 @@ export const defaultWeights: Weights = {
 };
 
 export function weightPack(name: unknown): WeightPack | null {
-  return typeof name === "string" && name in weightPacks ? (name as WeightPack) : null;
+  return typeof name === "string" && Object.hasOwn(weightPacks, name) ? (name as WeightPack) : null;
 }
 
 /** The weights a person wrote, of the factors there are. */

@@ -57,3 +57,8 @@ export function keepsConversations(strategy: Strategy): boolean {
 export function usesPrompts(strategy: Strategy): boolean {
   return strategy === "fusion" || strategy === "pipeline";
 }
+
+/** Whether the order of one request says little about the next. */
+export function drawsLots(strategy: Strategy): boolean {
+  return (["weighted", "random", "strict-random", "p2c"] as Strategy[]).includes(strategy);
+}

@@ -14,6 +14,7 @@ import {
   weightPack,
   weightPacks,
 } from "@/lib/auto-weights";
+import { cn } from "@/lib/cn";
 import { valueAt, withSetting } from "@/lib/combo-settings";
 
 type AutoWeightsProps = { config: ComboConfig; onChange(config: ComboConfig): void };
@@ -36,7 +37,7 @@ export function AutoWeights({ config, onChange }: AutoWeightsProps) {
 
   return (
     <div className="border-b py-3">
-      <Field label={words.pack} help={words.help} className="max-w-80">
+      <Field label={words.pack} help={words.help} className="max-w-[420px]">
         {(control) => (
           <Select
             {...control}
@@ -71,7 +72,7 @@ function WeightTable({ weights, onChange }: WeightTableProps) {
   const largest = Math.max(...factors.map((factor) => shares[factor]));
   const shown = onChange ? factors : factors.filter((factor) => shares[factor] > 0);
   return (
-    <ul aria-label={messages.weights.title} className="mt-3 grid gap-x-8 gap-y-1 sm:grid-cols-2">
+    <ul aria-label={messages.weights.title} className={cn("mt-3 grid gap-x-8 gap-y-1", !onChange && "grid-cols-2")}>
       {shown.map((factor) => (
         <li key={factor} className="flex min-h-7 items-center gap-3" title={factor}>
           <span id={`${id}-${factor}`} className="w-40 shrink-0 truncate text-ink-soft">

@@ -42,7 +42,7 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, onSubmit }
         onSubmit();
       }}
     >
-      <div className="grid gap-4 sm:grid-cols-2">
+      <div className="grid grid-cols-2 gap-x-4">
         <Field label={words.name} help={words.nameHelp} error={problem("name")}>
           {(control) => (
             <Input

@@ -8,6 +8,7 @@ import { useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { useDraft, useSettled } from "@/lib/hooks";
+import { drawsLots } from "@/lib/strategies";
 import { useNow } from "@/lib/use-now";
 import { LeftOut, Skipped } from "./PreviewLeftOut";
 import { PreviewRanking } from "./PreviewRanking";
@@ -47,13 +48,7 @@ function RequestInputs({ request, onChange }: RequestInputsProps) {
   const words = useMessages().combos.preview;
   const id = useId();
   return (
-    <div className="mt-3 grid grid-cols-[auto_1fr_1fr_1fr] items-end gap-x-3 border-b pb-4">
-      <span className="flex h-13 flex-col justify-between pb-1.5">
-        <label htmlFor={id} className="text-ink-soft text-xs">
-          {words.images}
-        </label>
-        <Switch id={id} checked={request.vision} onCheckedChange={(vision) => onChange({ ...request, vision })} />
-      </span>
+    <div className="mt-3 grid max-w-[480px] grid-cols-[1fr_1fr_1fr_auto] gap-x-3 border-b pb-4">
       <Count label={words.tools} value={request.tools} onChange={(tools) => onChange({ ...request, tools })} />
       <Count
         label={words.inputTokens}
@@ -65,6 +60,14 @@ function RequestInputs({ request, onChange }: RequestInputsProps) {
         value={request.outputTokens}
         onChange={(outputTokens) => onChange({ ...request, outputTokens })}
       />
+      <span className="flex flex-col gap-0.5">
+        <label htmlFor={id} className="text-ink-soft text-xs">
+          {words.images}
+        </label>
+        <span className="flex h-8 items-center">
+          <Switch id={id} checked={request.vision} onCheckedChange={(vision) => onChange({ ...request, vision })} />
+        </span>
+      </span>
     </div>
   );
 }
@@ -145,6 +148,7 @@ function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview:
             ? words.noneUntil(when(Math.min(...ends)))
             : words.none}
       </p>
+      {open.length > 1 && drawsLots(strategy) && <p className="mt-1 text-ink-faint text-xs">{words.chance}</p>}
       {answer && !first && (
         <p className="mt-1 text-ink-soft" title={answer.code}>
           {answer.retryAfterSeconds === null

@@ -1,6 +1,6 @@
 import type { FieldProblem } from "@/bindings";
-import { type Messages, useMessages } from "@/i18n";
-import { fieldWords } from "@/lib/field-words";
+import { useMessages } from "@/i18n";
+import { placeWords } from "./place-words";
 
 type ProblemListProps = { title: string; problems: readonly FieldProblem[]; quiet?: boolean };
 
@@ -19,19 +19,4 @@ export function ProblemList({ title, problems, quiet = false }: ProblemListProps
       </ul>
     </div>
   );
-}
-
-/** `models[2].weight` is the weight of step 3; `config.queueDepth` is what that setting is called. */
-function placeWords(field: string, messages: Messages): string {
-  const words = messages.combos;
-  const [, step, rest] = /^models\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
-  if (step !== undefined) return [words.importStep(Number(step) + 1), rest].filter(Boolean).join(", ");
-  if (field.startsWith("config.")) return fieldWords(field.replace("config.", "combo."), messages).label;
-  const places: Readonly<Record<string, string>> = {
-    name: words.name,
-    strategy: words.strategy,
-    models: words.steps,
-    system_message: words.systemMessage,
-  };
-  return places[field] ?? field;
 }

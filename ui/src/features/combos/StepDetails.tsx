@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import { useId } from "react";
 import { Field, FieldRow } from "@/components/Field";
-import { Button, buttonClass } from "@/components/ui/button";
-import { Input, TextArea } from "@/components/ui/input";
+import { buttonClass } from "@/components/ui/button";
+import { controlClass, Input, TextArea } from "@/components/ui/input";
 import { Segmented } from "@/components/ui/segmented";
 import { Select } from "@/components/ui/select";
 import { Switch } from "@/components/ui/switch";
@@ -12,6 +12,7 @@ import { useProviderNames } from "@/components/use-provider-names";
 import type { ModelStep, Step, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import { cn } from "@/lib/cn";
 import { redirected, targetOf } from "@/lib/combo-draft";
 import { useDraft } from "@/lib/hooks";
 import { usesPrompts } from "@/lib/strategies";
@@ -25,7 +26,7 @@ export function StepDetails({ step, strategy, self, onChange }: StepDetailsProps
   const inner = step.kind === "combo-ref" ? combos.data?.combos.find(({ name }) => name === step.comboName) : undefined;
   return (
     <div className="flex flex-col gap-4 pt-1">
-      <div className="grid gap-4 sm:grid-cols-2">
+      <div className="grid grid-cols-2 gap-x-4">
         <Field label={words.leadsTo}>
           {(control) => (
             <span className="flex min-w-0 gap-2">
@@ -33,10 +34,16 @@ export function StepDetails({ step, strategy, self, onChange }: StepDetailsProps
                 self={self}
                 onChoose={(target) => onChange(redirected(step, target))}
                 trigger={
-                  <Button {...control} className="min-w-0 flex-1 shrink justify-between font-normal">
-                    <span className="min-w-0 truncate font-mono">{targetOf(step)}</span>
-                    <ChevronsUpDown aria-hidden className="text-ink-faint" />
-                  </Button>
+                  <button
+                    type="button"
+                    {...control}
+                    className={cn(controlClass, "flex flex-1 items-center justify-between gap-2 text-left")}
+                  >
+                    <span className="min-w-0 truncate font-mono" title={targetOf(step)}>
+                      {targetOf(step)}
+                    </span>
+                    <ChevronsUpDown aria-hidden className="size-4 shrink-0 text-ink-faint" />
+                  </button>
                 }
               />
               {inner && (

@@ -50,7 +50,7 @@ export function StepRow(props: StepRowProps) {
     <li
       style={{ transform: props.shift === 0 ? undefined : `translateY(${props.shift}px)` }}
       className={cn(
-        "relative -mx-2 border-b px-2 last:border-b-0",
+        "relative border-b last:border-b-0",
         props.isDragged && "z-10 rounded-md bg-raised shadow-float",
         props.isPushed && "transition-transform duration-100",
       )}
@@ -109,7 +109,7 @@ export function StepRow(props: StepRowProps) {
         </IconButton>
       </div>
       {mine.length > 0 && (
-        <ul className="pb-2 pl-14 text-blocked text-xs">
+        <ul className="pb-2 pl-19.5 text-blocked text-xs">
           {mine.map(({ field, message }) => (
             <li key={field} title={field} className="select-text break-words">
               {message}
@@ -117,7 +117,12 @@ export function StepRow(props: StepRowProps) {
           ))}
         </ul>
       )}
-      <div id={id} hidden={!isOpen} className="pb-4 pl-14">
+      {share !== undefined && share !== null && (
+        <span aria-hidden className="absolute right-0 -bottom-px left-0 z-[1] h-0.5">
+          <span className="block h-full bg-accent" style={{ width: `${share * 100}%` }} />
+        </span>
+      )}
+      <div id={id} hidden={!isOpen} className="pb-4 pl-19.5">
         {isOpen && <StepDetails step={step} strategy={props.strategy} self={props.self} onChange={onChange} />}
       </div>
     </li>
@@ -173,9 +178,6 @@ function WeightControl({ step, share, invalid, onChange }: WeightControlProps) {
         onBlur={() => setText(String(step.weight))}
         className="w-14 text-right"
       />
-      <span className="hidden h-1.5 w-16 overflow-hidden rounded-full bg-hover sm:block">
-        <span className="block h-full rounded-full bg-accent" style={{ width: `${(share ?? 0) * 100}%` }} />
-      </span>
       <span className="w-10 text-right text-ink-soft">{share === null ? "–" : format.percent(share)}</span>
     </span>
   );

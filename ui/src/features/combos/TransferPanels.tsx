@@ -14,6 +14,7 @@ import { Switch } from "@/components/ui/switch";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { readJson } from "@/lib/read-json";
+import { placeWords } from "./place-words";
 
 const FILE_NAME = "omniroute-combos.json";
 const FORM = "combos-import";
@@ -143,7 +144,8 @@ export function ImportPanel() {
 
 /** Each refusal beside the combo and the field it is about. */
 function Problems({ problems, text }: { problems: readonly FieldProblem[]; text: string }) {
-  const words = useMessages().combos;
+  const messages = useMessages();
+  const words = messages.combos;
   const read = readJson(text);
   const named = namesIn(read.ok ? read.value : null);
   return (
@@ -151,16 +153,14 @@ function Problems({ problems, text }: { problems: readonly FieldProblem[]; text:
       <p className="font-medium text-blocked">{words.importRefused}</p>
       <ul className="mt-2 flex flex-col gap-2">
         {problems.map(({ field, message }) => {
-          const [, index, rest = ""] = /^combos\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
-          const [, step, inner] = /^models\[(\d+)\]\.?(.*)$/.exec(rest) ?? [];
+          const [, index, place = field] = /^combos\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
           const name = index === undefined ? undefined : named[Number(index)];
           return (
             <li key={`${field} ${message}`} className="rounded-md bg-sunken px-3 py-2">
               <p className="flex flex-wrap items-baseline gap-x-2 text-ink-soft text-xs" title={field}>
                 {index !== undefined && <span>{words.importCombo(Number(index) + 1)}</span>}
                 {name && <code className="min-w-0 break-all font-mono">{name}</code>}
-                {step !== undefined && <span>{words.importStep(Number(step) + 1)}</span>}
-                <code className="font-mono">{step === undefined ? rest || (index ? "" : field) : inner}</code>
+                {place && <span>{placeWords(place, messages)}</span>}
               </p>
               <p className="select-text break-words">{message}</p>
             </li>

@@ -93,7 +93,7 @@ function Histogram({ outcome, onUseSeed }: { outcome: Selections; onUseSeed(seed
           <HistogramRow key={selection.executionKey} selection={selection} runs={runs} most={most} />
         ))}
         {exhausted > 0 && (
-          <li className="flex min-h-12 items-center gap-4 border-t py-1.5">
+          <li className="flex min-h-12 items-center gap-4 py-1.5">
             <span className="flex w-[38%] shrink-0 items-center gap-2 text-blocked">
               <StateSign state="blocked" />
               {words.nobody}
