@@ -87,7 +87,6 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
             warnings={warnings}
             problems={editing.problems}
             onEdit={editing.edit}
-            onSubmit={save}
           />
           <Preview draft={draft} />
         </div>

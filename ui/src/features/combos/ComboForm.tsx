@@ -23,10 +23,9 @@ type ComboFormProps = {
   warnings: readonly ComboWarning[];
   problems: readonly FieldProblem[];
   onEdit(part: Partial<ComboDraft>): void;
-  onSubmit(): void;
 };
 
-export function ComboForm({ draft, saved, warnings, problems, onEdit, onSubmit }: ComboFormProps) {
+export function ComboForm({ draft, saved, warnings, problems, onEdit }: ComboFormProps) {
   const words = useMessages().combos;
   const problem = (field: string) => problems.find((candidate) => candidate.field === field)?.message;
   const config = { config: draft.config, onChange: (next: ComboDraft["config"]) => onEdit({ config: next }), problem };
@@ -35,13 +34,7 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, onSubmit }
   const unknown = warnings.filter(({ code }) => code === "MODEL_UNKNOWN");
 
   return (
-    <form
-      className="min-w-0"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit();
-      }}
-    >
+    <form className="min-w-0" onSubmit={(event) => event.preventDefault()}>
       <div className="grid grid-cols-2 gap-x-4">
         <Field label={words.name} help={words.nameHelp} error={problem("name")}>
           {(control) => (

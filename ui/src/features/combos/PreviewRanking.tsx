@@ -34,6 +34,7 @@ function RankedTarget({ target, place }: { target: PreviewTarget; place: number 
   const figures = target.factors.filter((factor) => !isPart(factor));
   const placed: Readonly<Record<string, string>> = words.placed;
   const moved = target.placed !== "strategy" ? (placed[target.placed] ?? target.placed) : null;
+  const why = words.why(`${target.model}, ${target.connectionName ?? words.anyAccount}`);
   const isScored = target.score !== null && parts.length > 0;
 
   return (
@@ -71,7 +72,7 @@ function RankedTarget({ target, place }: { target: PreviewTarget; place: number 
         </div>
         {parts.length > 0 && (
           <IconButton
-            label={words.why(`${target.model}, ${target.connectionName ?? words.anyAccount}`)}
+            label={why}
             aria-expanded={isOpen}
             aria-controls={id}
             onClick={() => setOpen(!isOpen)}
@@ -82,7 +83,7 @@ function RankedTarget({ target, place }: { target: PreviewTarget; place: number 
         )}
       </div>
       <div id={id} hidden={!isOpen} className="pt-2 pl-6.5">
-        {isOpen && <Parts parts={parts} />}
+        {isOpen && <Parts label={why} parts={parts} />}
       </div>
     </li>
   );
@@ -96,14 +97,14 @@ function isPart(factor: PreviewFactor): factor is Part {
 }
 
 /** Of each part: how much it could bring at most, and how much of that it does. */
-function Parts({ parts }: { parts: readonly Part[] }) {
+function Parts({ label, parts }: { label: string; parts: readonly Part[] }) {
   const words = useMessages().combos;
   const format = useFormat();
   const names: Readonly<Record<string, string>> = words.factors;
   const heaviest = Math.max(...parts.map(({ weight }) => weight));
   const brought = ({ value, weight }: Part) => value * weight;
   return (
-    <ul className="flex flex-col gap-1">
+    <ul aria-label={label} className="flex flex-col gap-1">
       {[...parts]
         .sort((a, b) => brought(b) - brought(a) || b.weight - a.weight)
         .map((part) => {

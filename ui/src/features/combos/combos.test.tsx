@@ -10,6 +10,8 @@ const spare = combo("spare", { strategy: "round-robin", isHidden: true });
 const other = combo("other", { strategy: "weighted", isActive: false });
 const gateway = (...combos: (typeof team)[]) => ({ ...world(), ...comboWorld({ combos }) });
 
+const importButton = () => within(screen.getByRole("complementary")).getByRole("button", { name: "Import" });
+
 describe("the list of combos", () => {
   it("says what a combo is for, and holds the way to the first", async () => {
     const { user, path } = open("/combos", fakeHost(gateway()));
@@ -106,7 +108,7 @@ describe("combos as a document", () => {
     await user.click(await screen.findByLabelText("Or paste it here"));
     await user.paste('{"version":2,"combos":[]}');
     await user.click(screen.getByRole("switch", { name: "Replace combos of the same name" }));
-    await user.click(screen.getByRole("button", { name: "Import" }));
+    await user.click(importButton());
     await waitFor(() => expect(path()).toBe("/combos"));
     expect(host.calls("combos_import")).toEqual([{ document: { version: 2, combos: [] }, replace: true }]);
     expect(await screen.findByRole("grid")).toHaveTextContent("imported");
@@ -118,7 +120,7 @@ describe("combos as a document", () => {
     const text = await screen.findByLabelText("Or paste it here");
     await user.click(text);
     await user.paste("combos: team");
-    await user.click(screen.getByRole("button", { name: "Import" }));
+    await user.click(importButton());
     expect(text).toHaveAccessibleDescription(/This is not JSON/);
     expect(host.calls("combos_import")).toEqual([]);
   });
@@ -135,7 +137,7 @@ describe("combos as a document", () => {
     const { user, container } = open("/combos/import", host);
     await user.click(await screen.findByLabelText("Or paste it here"));
     await user.paste('[{"name":"team"},{"name":"crew"}]');
-    await user.click(screen.getByRole("button", { name: "Import" }));
+    await user.click(importButton());
     const [first, second] = within(await screen.findByRole("alert")).getAllByRole("listitem");
     expect(first).toHaveTextContent(/Combo 1\s*team\s*Name\s*another combo has this name/);
     expect(second).toHaveTextContent(/Combo 2\s*crew\s*step 3, Weight\s*expected a whole number/);

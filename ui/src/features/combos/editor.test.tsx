@@ -217,7 +217,7 @@ describe("the editor", () => {
     await user.selectOptions(balance, "Quality first");
     expect(screen.getByRole("list", { name: "What counts" })).toHaveTextContent(/Fit for the task\s*35%/);
     await user.selectOptions(balance, "My own weights");
-    expect(screen.getByRole("slider", { name: "Weight of Fit for the task" })).toHaveValue("0.35");
+    expect(screen.getByRole("slider", { name: "Weight of Fit for the task" })).toHaveAttribute("aria-valuetext", "35%");
     await user.click(saveButton());
     await waitFor(() => expect(host.calls("combo_update")).toHaveLength(1));
     expect(host.calls("combo_update")[0]?.config).toMatchObject({

@@ -98,7 +98,6 @@ describe("Simulate, replay the past", () => {
     const setting = await screen.findByRole("textbox", { name: "Longest wait" });
     await user.clear(setting);
     await user.type(setting, "5{Enter}");
-    await user.click(run());
     await waitFor(() =>
       expect(host.calls("routing_simulate")).toMatchObject([
         { change: { settings: { resilienceSettings: { waitForCooldown: { maxRetryWaitSec: 5 } } } } },
