@@ -80,13 +80,14 @@ function ModelChoice({ control, value, onSave }: ModelChoiceProps) {
   const messages = useMessages();
   const models = useRead("models_list", {});
   return (
-    <ModelPicker
-      className="w-64"
-      control={control}
-      value={value}
-      none={messages.settings.automatic}
-      models={models.data?.models.map(({ qualified }) => qualified) ?? []}
-      onChange={(model) => onSave(model || null)}
-    />
+    <span className="w-64">
+      <ModelPicker
+        control={control}
+        value={value}
+        none={messages.settings.automatic}
+        models={models.data?.models.map(({ qualified }) => qualified) ?? []}
+        onChange={(model) => onSave(model || null)}
+      />
+    </span>
   );
 }

@@ -450,7 +450,7 @@ export const simulate = {
   modelHelp: "A combo, a model, or one of your own names.",
   modelPick: "Choose a combo or model",
   runs: "Requests",
-  runsHelp: "1 to 10,000, chosen one after the other.",
+  runsHelp: "1 to 10,000.",
   runsRange: "Must be between 1 and 10,000.",
   selectionsStart: "Choose a name and see who would be asked first, over many requests.",
   selectionsTitle: (runs: string) => `First choice of ${runs} requests`,

@@ -9,6 +9,8 @@ import { Button, IconButton } from "@/components/ui/button";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import type { Combo, ComboWarning } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
+import { cn } from "@/lib/cn";
+import { useRoomy } from "@/lib/hooks";
 import { ComboForm, isPlaced } from "./ComboForm";
 import { InUseDialog } from "./InUseDialog";
 import { LeaveGuard } from "./LeaveGuard";
@@ -27,6 +29,7 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
   const actions = useComboActions();
   /** Set where leaving loses nothing although the draft still differs. */
   const leaving = useRef(false);
+  const isRoomy = useRoomy();
   const { draft, isDirty, isPending } = editing;
   const canSave = isDirty && !isPending && draft.name.trim() !== "";
 
@@ -55,7 +58,7 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
             {words.back}
           </Link>
         }
-        title={saved ? <code className="break-all font-mono font-semibold text-md">{saved.name}</code> : words.newTitle}
+        title={saved ? <Name>{saved.name}</Name> : words.newTitle}
         actions={
           <>
             <span role="status" className="text-ink-faint text-xs">
@@ -80,20 +83,29 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
             {unplaced.length > 0 && <ProblemList title={words.otherProblems} problems={unplaced} />}
           </div>
         )}
-        <div className="grid gap-x-10 gap-y-10 roomy:grid-cols-[minmax(0,1fr)_372px]">
+        <div className={cn("grid gap-x-10", isRoomy && "grid-cols-[minmax(0,1fr)_372px]")}>
           <ComboForm
             draft={draft}
             saved={saved}
             warnings={warnings}
             problems={editing.problems}
             onEdit={editing.edit}
+            afterSteps={!isRoomy && <Preview draft={draft} />}
           />
-          <Preview draft={draft} />
+          {isRoomy && <Preview draft={draft} beside />}
         </div>
       </Screen>
       <LeaveGuard blocks={() => isDirty && !leaving.current} />
       <InUseDialog inUse={actions.inUse} onClose={actions.dismissInUse} />
     </>
+  );
+}
+
+function Name({ children }: { children: string }) {
+  return (
+    <code className="block truncate font-mono font-semibold text-md leading-8" title={children}>
+      {children}
+    </code>
   );
 }
 

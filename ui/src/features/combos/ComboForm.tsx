@@ -23,9 +23,11 @@ type ComboFormProps = {
   warnings: readonly ComboWarning[];
   problems: readonly FieldProblem[];
   onEdit(part: Partial<ComboDraft>): void;
+  /** Where the window has no room beside the form. */
+  afterSteps?: ReactNode;
 };
 
-export function ComboForm({ draft, saved, warnings, problems, onEdit }: ComboFormProps) {
+export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps }: ComboFormProps) {
   const words = useMessages().combos;
   const problem = (field: string) => problems.find((candidate) => candidate.field === field)?.message;
   const config = { config: draft.config, onChange: (next: ComboDraft["config"]) => onEdit({ config: next }), problem };
@@ -72,6 +74,8 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit }: ComboFor
           <Hint key={`${providerId}/${modelId}`}>{words.warnings.MODEL_UNKNOWN(`${providerId}/${modelId}`)}</Hint>
         ))}
       </div>
+
+      {afterSteps && <div className="mt-8">{afterSteps}</div>}
 
       {(own.length > 0 || draft.strategy === "auto") && (
         <Section title={words.strategySettings} help={words.strategies[draft.strategy].name}>

@@ -1,11 +1,12 @@
 /** What a request to the combo as it stands on screen would do now: who, in which order, why, and who not. */
-import { useId, useMemo, useState } from "react";
+import { useEffect, useId, useMemo, useRef, useState } from "react";
 import { ErrorState, SkeletonRows } from "@/components/States";
 import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
 import type { ComboDraft, ComboPreview, PreviewRequest, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
+import { now } from "@/lib/clock";
 import { cn } from "@/lib/cn";
 import { useDraft, useSettled } from "@/lib/hooks";
 import { drawsLots } from "@/lib/strategies";
@@ -17,16 +18,22 @@ import { ProblemList } from "./ProblemList";
 /** After the last change, before the gateway is asked again. */
 const PAUSE_MS = 300;
 const SECOND = 1_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const usual: PreviewRequest = { tools: 0, vision: false, inputTokens: 1_000, outputTokens: 500 };
 
-export function Preview({ draft }: { draft: ComboDraft }) {
+/** `beside` the form it stays in sight while the form scrolls. */
+export function Preview({ draft, beside = false }: { draft: ComboDraft; beside?: boolean }) {
   const words = useMessages().combos.preview;
   const id = useId();
   const [request, setRequest] = useState(usual);
   return (
     <section
       aria-labelledby={id}
-      className="min-w-0 roomy:sticky roomy:top-24 roomy:max-h-[calc(100vh-112px)] roomy:self-start roomy:overflow-y-auto roomy:border-l roomy:pl-6"
+      className={cn(
+        "min-w-0",
+        // Beyond its edge by the width of a focus ring, which would be cut off otherwise.
+        beside && "-mr-1 sticky top-18 max-h-[calc(100vh-88px)] self-start overflow-y-auto border-l pr-1 pl-6",
+      )}
     >
       <h2 id={id} className="font-semibold text-md">
         {words.title}
@@ -112,6 +119,7 @@ function Outcome({ draft, request }: { draft: ComboDraft; request: PreviewReques
     PAUSE_MS,
   );
   const read = useRead("combo_preview", query, { keepPrevious: true });
+  useReadAgainAt(read.data, () => void read.refetch());
   if (read.isPending) return <SkeletonRows rows={4} height={56} />;
   if (read.error) {
     return read.error.details.length > 0 ? (
@@ -132,10 +140,24 @@ function Outcome({ draft, request }: { draft: ComboDraft; request: PreviewReques
   );
 }
 
+/** What the end of a timer changes is read when it has come. */
+function useReadAgainAt(preview: ComboPreview | undefined, read: () => void): void {
+  const latest = useRef(read);
+  latest.current = read;
+  const ends = preview?.targets.flatMap(({ exclusion }) => (exclusion?.until ? [Date.parse(exclusion.until)] : []));
+  const next = Math.min(...(ends ?? []).filter((end) => end > now()));
+  useEffect(() => {
+    if (!Number.isFinite(next)) return;
+    // Longer than a timer can count, the screen will have been read again by then.
+    const timer = setTimeout(() => latest.current(), Math.min(next - now() + SECOND, LONGEST_TIMER_MS));
+    return () => clearTimeout(timer);
+  }, [next]);
+}
+
 function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview: ComboPreview; readAt: number }) {
   const words = useMessages().combos.preview;
   const when = useWhen();
-  const now = useNow();
+  const present = useNow();
   const open = targets.filter(({ available }) => available);
   const [first] = open;
   const ends = targets.flatMap(({ exclusion }) => (exclusion?.until ? [Date.parse(exclusion.until)] : []));
@@ -156,7 +178,7 @@ function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview:
             : // An agent that asks is never told less than a second.
               words.answerUntil(
                 answer.status,
-                when(Math.max(now + SECOND, readAt + answer.retryAfterSeconds * SECOND)),
+                when(Math.max(present + SECOND, readAt + answer.retryAfterSeconds * SECOND)),
               )}
         </p>
       )}
@@ -179,9 +201,9 @@ function firstWords(
 function useWhen(): (instant: number) => string {
   const messages = useMessages();
   const format = useFormat();
-  const now = useNow();
+  const present = useNow();
   return (instant) => {
-    const { form, text } = format.until(instant, now);
+    const { form, text } = format.until(instant, present);
     return messages.until[form](text);
   };
 }

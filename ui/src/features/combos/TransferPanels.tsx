@@ -1,14 +1,14 @@
 /** Combos as a document: out of this installation, and into it. */
 import { useNavigate } from "@tanstack/react-router";
 import { FileUp, Save } from "lucide-react";
-import { type ChangeEvent, type FormEvent, useId, useState } from "react";
+import { type ChangeEvent, type FormEvent, useId, useRef, useState } from "react";
 import type { FieldProblem, Value } from "@/bindings";
 import { CodeBlock } from "@/components/AgentSettings";
 import { Field, FieldRow } from "@/components/Field";
 import { notify } from "@/components/notify";
 import { SidePanel } from "@/components/SidePanel";
 import { ErrorLine, ErrorState, SkeletonRows } from "@/components/States";
-import { Button, buttonClass } from "@/components/ui/button";
+import { Button } from "@/components/ui/button";
 import { TextArea } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
 import { useChange, useRead } from "@/host/queries";
@@ -61,6 +61,7 @@ export function ImportPanel() {
   const close = useClose();
   const run = useChange("combos_import");
   const replaceId = useId();
+  const file = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [replace, setReplace] = useState(false);
   const [broken, setBroken] = useState<string | undefined>();
@@ -72,8 +73,10 @@ export function ImportPanel() {
     run.reset();
   };
   const choose = ({ target }: ChangeEvent<HTMLInputElement>) => {
-    const [file] = target.files ?? [];
-    if (file) void file.text().then(editing);
+    const [chosen] = target.files ?? [];
+    if (chosen) void chosen.text().then(editing);
+    // The same file can be chosen again after it was mended.
+    target.value = "";
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -105,11 +108,18 @@ export function ImportPanel() {
       }
     >
       <form id={FORM} onSubmit={submit} className="flex flex-col gap-4">
-        <label className={`${buttonClass()} self-start focus-within:outline-2 focus-within:outline-focus`}>
+        <Button className="self-start" onClick={() => file.current?.click()}>
           <FileUp aria-hidden />
           {words.importFile}
-          <input type="file" accept="application/json,.json" onChange={choose} className="sr-only" />
-        </label>
+        </Button>
+        <input
+          ref={file}
+          hidden
+          type="file"
+          accept="application/json,.json"
+          aria-label={words.importFile}
+          onChange={choose}
+        />
         <Field label={words.importText} error={broken}>
           {(control) => (
             <TextArea

@@ -24,13 +24,7 @@ export function SeedField({ value, onChange }: SeedFieldProps) {
       optional
     >
       {(control) => (
-        <Input
-          {...control}
-          inputMode="numeric"
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-          className="w-40"
-        />
+        <Input {...control} inputMode="numeric" value={value} onChange={(event) => onChange(event.target.value)} />
       )}
     </Field>
   );

@@ -39,7 +39,7 @@ export function SelectionsView({ name, onName }: SelectionsViewProps) {
   return (
     <>
       <form onSubmit={submit} className="mt-5 flex flex-wrap items-start gap-4 border-b pb-6">
-        <Field label={words.model} help={words.modelHelp} className="w-80">
+        <Field label={words.model} help={words.modelHelp} className="w-64">
           {(control) => (
             <ModelPicker
               control={control}
@@ -52,7 +52,7 @@ export function SelectionsView({ name, onName }: SelectionsViewProps) {
             />
           )}
         </Field>
-        <Field label={words.runs} help={words.runsHelp} error={isCount ? undefined : words.runsRange} className="w-48">
+        <Field label={words.runs} help={words.runsHelp} error={isCount ? undefined : words.runsRange} className="w-36">
           {(control) => (
             <Input {...control} inputMode="numeric" value={runs} onChange={(event) => setRuns(event.target.value)} />
           )}
