@@ -1,9 +1,9 @@
 /** Settings of a combo, kept in its draft: label, bounds, default, where the value comes from, and the way back. */
 import { useId } from "react";
 import type { SettingField as Field, Value } from "@/bindings";
-import type { ComboConfig } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import type { ComboConfig } from "@/lib/combo-draft";
 import { comboField, withSetting } from "@/lib/combo-settings";
 import { fieldWords } from "@/lib/field-words";
 import { FieldRow } from "./Field";

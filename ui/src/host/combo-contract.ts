@@ -2,8 +2,204 @@
  * What the gateway says about combos and simulations (gateway specification, 3.1 and 6.1), in the form of `bindings.ts`.
  * It stands here until the program's own bindings carry the same names; `operations.ts` joins the two.
  */
-import type { ControlError, Done, Topic, Value } from "@/bindings";
+import type { ControlError, Done, Instant, Topic, Value } from "@/bindings";
 
+/**  One name, many models behind it. */
+export type Combo = {
+  id: string;
+  /**  What clients send as the model. */
+  name: string;
+  strategy: Strategy;
+  models: ComboStep[];
+  /**  Overrides of `comboDefaults` in the settings; what is not said is theirs. */
+  config: { [key in string]: Value };
+  /**  Put before the request's own system text. */
+  system_message: string | null;
+  /**  Keep one target for a conversation while it is healthy. */
+  context_cache_protection: boolean;
+  /**  Works, but is not listed. */
+  isHidden: boolean;
+  isActive: boolean;
+  order: number;
+  compositeTiers: CompositeTiers | null;
+  createdAt: Instant;
+  updatedAt: Instant;
+};
+
+/**  What is different from now on, see [`ComboChangeFields`]. */
+export type ComboChange = ComboChangeFields;
+
+/**  The members of a [`ComboChange`]: absent ones stay, `null` unsets; `config` is merged, steps are replaced whole. */
+export type ComboChangeFields = {
+  /**  Combos and aliases that lead to the old name lead to the new one. */
+  name?: string | null;
+  strategy?: Strategy | null;
+  models?: ComboStepInput[] | null;
+  config?: { [key in string]: Value } | null;
+  system_message?: string | null;
+  context_cache_protection?: boolean | null;
+  isHidden?: boolean | null;
+  isActive?: boolean | null;
+  compositeTiers?: CompositeTiers | null;
+  /**  As it was read: the change is refused when the combo has changed since. */
+  updatedAt?: Instant | null;
+};
+
+export type ComboCopy = {
+  /**  Name of the copy. */
+  name: string;
+};
+
+/**  Combos as one installation hands them to another: `{"version": 2, "combos": […]}`. */
+export type ComboDocument = {
+  version: number;
+  combos: Value[];
+};
+
+/**  A new combo, see [`ComboFields`]. */
+export type ComboDraft = ComboFields;
+
+/**  The members of a [`ComboDraft`]. */
+export type ComboFields = {
+  name: string;
+  /**  `priority` when absent. */
+  strategy?: Strategy | null;
+  models: ComboStepInput[];
+  config?: { [key in string]: Value } | null;
+  system_message?: string | null;
+  context_cache_protection?: boolean | null;
+  isHidden?: boolean | null;
+  isActive?: boolean | null;
+  compositeTiers?: CompositeTiers | null;
+};
+
+export type ComboFilter = {
+  /**  Whether hidden combos are listed too. */
+  includeHidden?: boolean | null;
+};
+
+/**  Combos to take over. */
+export type ComboImport = {
+  /**  A [`ComboDocument`]; a list of combos and a single combo are read too. */
+  document: Value;
+  taken?: ComboNameTaken;
+};
+
+/**  What an import does with a name that is taken. */
+export type ComboNameTaken =
+  /**  It is refused and says which. */
+  | "refuse"
+  /**  The combo of that name becomes the imported one and keeps its id and place. */
+  | "replace";
+
+/**  Every combo once, in the new order. */
+export type ComboOrder = {
+  ids: string[];
+};
+
+export type ComboReply = {
+  combo: Combo;
+  warnings: ComboWarning[];
+};
+
+export type ComboSelection = {
+  /**  Only this combo and those it leads to; all when absent. */
+  id?: string | null;
+};
+
+/**  One line of a combo. `weight` is 0–100. */
+export type ComboStep =
+  | {
+      kind: "model";
+      id: string;
+      /**  `provider/model`. */
+      model: string;
+      providerId: string;
+      /**  The one account that may serve it. */
+      connectionId: string | null;
+      /**  The accounts that may serve it; empty, all. */
+      allowedConnectionIds: string[];
+      weight: number;
+      enabled: boolean;
+      label: string | null;
+      /**  `fusion`, `pipeline`: what this step is told. */
+      prompt: string | null;
+      tags: string[];
+      fallbackOnlyOnQuotaExhaustion: boolean;
+    }
+  /**  The steps of another combo, or its choice. */
+  | { kind: "combo-ref"; id: string; comboName: string; weight: number; enabled: boolean; label: string | null }
+  /**  Every enabled model of a provider whose id matches. */
+  | {
+      kind: "provider-wildcard";
+      id: string;
+      providerId: string;
+      /**  `*` stands for any run of characters. */
+      modelPattern: string;
+      weight: number;
+      enabled: boolean;
+      label: string | null;
+    };
+
+/**  A step in full. `kind` may be left out where the other members show it; without `id` it gets a new one. */
+export type ComboStepFields = {
+  id?: string | null;
+  /**  `model`, `combo-ref` or `provider-wildcard`. */
+  kind?: string | null;
+  model?: string | null;
+  providerId?: string | null;
+  connectionId?: string | null;
+  allowedConnectionIds?: string[] | null;
+  comboName?: string | null;
+  modelPattern?: string | null;
+  weight?: number | null;
+  enabled?: boolean | null;
+  label?: string | null;
+  prompt?: string | null;
+  tags?: string[] | null;
+  fallbackOnlyOnQuotaExhaustion?: boolean | null;
+};
+
+export type ComboTier = {
+  stepId: string;
+  fallbackTier?: string | null;
+};
+
+/**  A step, or shorthand for one: the name of a combo, `provider/pattern*`, `provider/model`. */
+export type ComboStepInput = string | ComboStepFields;
+
+/**  Worth knowing, and no reason to refuse. */
+export type ComboWarning = {
+  code: ComboWarningCode;
+  modelId: string;
+  providerId: string;
+};
+
+export type ComboWarningCode =
+  /**  The combo is served where this model was asked for by the same name. */
+  | "COMBO_NAME_SHADOWS_MODEL"
+  /**  The provider does not list this model; it is sent as it is (decision 38). */
+  | "MODEL_UNKNOWN"
+  /**  This model's step is bound to an account that does not exist here. */
+  | "CONNECTION_UNKNOWN";
+
+export type Combos = {
+  combos: Combo[];
+};
+
+/**  What an import brought. */
+export type CombosImported = {
+  combos: Combo[];
+  warnings: ComboWarning[];
+};
+
+/**  Another order of the steps, for `priority`: the default tier first, then its fallbacks, then the rest as listed. */
+export type CompositeTiers = {
+  defaultTier: string;
+  tiers: { [key in string]: ComboTier };
+};
+
+/**  How a combo chooses. `quota-share` is internal: no combo can be given it. */
 export type Strategy =
   | "priority"
   | "weighted"
@@ -23,72 +219,8 @@ export type Strategy =
   | "context-optimized"
   | "cache-optimized"
   | "fusion"
-  | "pipeline";
-
-export type StepCommon = {
-  /** Stable over edits. */
-  id: string;
-  /** 0 to 100. */
-  weight: number;
-  enabled: boolean;
-  label?: string | null;
-};
-
-export type ModelStep = StepCommon & {
-  kind: "model";
-  /** `provider/model`. */
-  model: string;
-  providerId: string;
-  connectionId?: string | null;
-  allowedConnectionIds?: string[];
-  prompt?: string | null;
-  tags?: string[];
-  fallbackOnlyOnQuotaExhaustion?: boolean;
-};
-export type ComboRefStep = StepCommon & { kind: "combo-ref"; comboName: string };
-export type WildcardStep = StepCommon & { kind: "provider-wildcard"; providerId: string; modelPattern: string };
-export type Step = ModelStep | ComboRefStep | WildcardStep;
-
-/** Overrides of the defaults, by wire name. */
-export type ComboConfig = { [key in string]: Value };
-
-export type ComboDraft = {
-  id?: string;
-  name: string;
-  strategy: Strategy;
-  models: Step[];
-  config: ComboConfig;
-  system_message: string | null;
-  context_cache_protection: boolean;
-  isHidden: boolean;
-  isActive: boolean;
-};
-
-export type Combo = Omit<ComboDraft, "id" | "system_message"> & {
-  id: string;
-  system_message?: string | null;
-  order: number;
-  createdAt: string;
-  updatedAt: string;
-};
-
-export type ComboChange = Partial<Omit<ComboDraft, "id">> & { updatedAt?: string };
-
-/** What is worth knowing and forbids nothing. */
-export type ComboWarning = {
-  code: "COMBO_NAME_SHADOWS_MODEL" | "MODEL_UNKNOWN";
-  modelId: string;
-  providerId: string;
-};
-
-export type ComboReply = { combo: Combo; warnings: ComboWarning[] };
-export type Combos = { combos: Combo[] };
-export type ComboFilter = { includeHidden?: boolean };
-export type ComboOrder = { ids: string[] };
-export type ComboCopy = { name: string };
-/** `{version: 2, combos: […]}`; the import also reads a bare list and a single combo. */
-export type ComboDocument = Value;
-export type ComboImport = { document: ComboDocument; replace: boolean };
+  | "pipeline"
+  | "quota-share";
 
 export type PreviewRequest = { tools: number; vision: boolean; inputTokens: number; outputTokens: number };
 export type PreviewQuery = { combo: string | ComboDraft; request: PreviewRequest };
@@ -130,7 +262,7 @@ export type SimulationRequest =
 
 export type SimulatedChange = {
   settings?: { [key in string]: Value };
-  combo?: { strategy?: Strategy; config?: ComboConfig; models?: Step[] };
+  combo?: { strategy?: Strategy; config?: { [key in string]: Value }; models?: ComboStepInput[] };
 };
 
 export type Selection = {
@@ -169,9 +301,9 @@ export type ComboCommands = {
   combo_update(id: string, input: ComboChange): Reply<ComboReply>;
   combo_delete(id: string): Reply<Done>;
   combos_reorder(input: ComboOrder): Reply<Combos>;
-  combo_duplicate(id: string, input: ComboCopy): Reply<{ combo: Combo }>;
-  combos_export(): Reply<ComboDocument>;
-  combos_import(input: ComboImport): Reply<Combos>;
+  combo_duplicate(id: string, input: ComboCopy): Reply<ComboReply>;
+  combos_export(input: ComboSelection): Reply<ComboDocument>;
+  combos_import(input: ComboImport): Reply<CombosImported>;
   combo_preview(input: PreviewQuery): Reply<ComboPreview>;
   routing_simulate(input: SimulationRequest): Reply<Selections | Replay>;
 };
@@ -186,7 +318,7 @@ type Row = {
 
 export const comboOperations = [
   { name: "combos_list", kind: "read", method: "GET", path: "/api/combos", topics: ["combos"] },
-  { name: "combo_get", kind: "read", method: "GET", path: "/api/combos/{id}", topics: ["combos"] },
+  { name: "combo_get", kind: "read", method: "GET", path: "/api/combos/{id}", topics: ["combos", "connections"] },
   { name: "combo_create", kind: "change", method: "POST", path: "/api/combos", topics: ["combos"] },
   { name: "combo_update", kind: "change", method: "PATCH", path: "/api/combos/{id}", topics: ["combos"] },
   { name: "combo_delete", kind: "change", method: "DELETE", path: "/api/combos/{id}", topics: ["combos"] },

@@ -48,6 +48,7 @@ export const combos = {
   importText: "Or paste it here",
   importReplace: "Replace combos of the same name",
   importReplaceHelp: "Otherwise a name that is taken stops the import.",
+  importNotes: "Imported. Worth knowing:",
   importRun: "Import",
   imported: (n: number) => `${count(n, "combo", "combos")} imported`,
   importNotJson: "This is not JSON.",
@@ -90,6 +91,8 @@ export const combos = {
   warnings: {
     COMBO_NAME_SHADOWS_MODEL: (model: string) =>
       `There is also a model called ${model}. Whoever asks for this name gets the combo.`,
+    CONNECTION_UNKNOWN: (model: string) =>
+      `A step of ${model} is bound to a connection that does not exist here. It is passed over.`,
     MODEL_UNKNOWN: (model: string) =>
       `The catalogue does not know ${model}. It is asked all the same; new models often appear late.`,
   },
@@ -143,6 +146,7 @@ export const combos = {
     },
     fusion: { name: "Fusion", help: "Asks all of them at once; a judge writes one answer out of theirs." },
     pipeline: { name: "Pipeline", help: "Each step works on the answer of the step before it." },
+    "quota-share": { name: "Shared quota", help: "Divides an account's quota among your keys, each its part." },
   },
   strategyTechnical: (word: string) => `strategy: ${word}`,
 

@@ -48,6 +48,7 @@ export const combos: Messages["combos"] = {
   importText: "Oppure incollalo qui",
   importReplace: "Sostituisci i combo con lo stesso nome",
   importReplaceHelp: "Altrimenti un nome già preso ferma l'importazione.",
+  importNotes: "Importati. Da sapere:",
   importRun: "Importa",
   imported: (n) => `${count(n, "combo importato", "combo importati")}`,
   importNotJson: "Questo non è JSON.",
@@ -90,6 +91,7 @@ export const combos: Messages["combos"] = {
   warnings: {
     COMBO_NAME_SHADOWS_MODEL: (model) =>
       `Esiste anche un modello chiamato ${model}. Chi chiede questo nome riceve il combo.`,
+    CONNECTION_UNKNOWN: (model) => `Un passo di ${model} è legato a una connessione che qui non esiste. Viene saltato.`,
     MODEL_UNKNOWN: (model) =>
       `Il catalogo non conosce ${model}. Viene chiesto lo stesso: i modelli nuovi vi compaiono spesso in ritardo.`,
   },
@@ -155,6 +157,10 @@ export const combos: Messages["combos"] = {
     },
     fusion: { name: "Fusione", help: "Chiede a tutti insieme; un giudice ne ricava una sola risposta." },
     pipeline: { name: "Catena", help: "Ogni passo lavora sulla risposta del precedente." },
+    "quota-share": {
+      name: "Quota condivisa",
+      help: "Divide la quota di un account fra le tue chiavi, a ognuna la sua parte.",
+    },
   },
   strategyTechnical: (word) => `strategia: ${word}`,
 

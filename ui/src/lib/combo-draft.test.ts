@@ -54,7 +54,7 @@ describe("a step led elsewhere", () => {
   it("loses them, but not its tags, at another provider", () => {
     const next = redirected(step, { kind: "model", model: "groq/llama", providerId: "groq" });
     expect(next).toMatchObject({ id: "s1", model: "groq/llama", tags: ["fast"], label: "why", weight: 4 });
-    expect(next).not.toHaveProperty("connectionId");
+    expect(next).toMatchObject({ connectionId: null, allowedConnectionIds: [] });
   });
 
   it("keeps only what every kind of step has when its kind changes", () => {

@@ -1,10 +1,20 @@
 /** A combo while it is edited: what is typed, what of it changed, and how it is said in short. */
 import type { Value } from "@/bindings";
-import type { Combo, ComboChange, ComboConfig, ComboDraft, Step } from "@/host/combo-contract";
+import type { Combo, ComboChange, ComboStep } from "@/host/combo-contract";
 
 export const LONGEST_NAME = 100;
 
-export const emptyDraft: ComboDraft = {
+export type ComboConfig = Combo["config"];
+
+/** What a person may say of a combo, in full. */
+export type EditedCombo = Pick<
+  Combo,
+  "name" | "strategy" | "models" | "config" | "system_message" | "context_cache_protection" | "isHidden" | "isActive"
+>;
+
+export type ModelStep = Extract<ComboStep, { kind: "model" }>;
+
+export const emptyDraft: EditedCombo = {
   name: "",
   strategy: "priority",
   models: [],
@@ -15,23 +25,22 @@ export const emptyDraft: ComboDraft = {
   isActive: true,
 };
 
-export function toDraft(combo: Combo): ComboDraft {
-  const { id, name, strategy, models, config, context_cache_protection, isHidden, isActive } = combo;
-  const system_message = combo.system_message ?? null;
-  return { id, name, strategy, models, config, system_message, context_cache_protection, isHidden, isActive };
+export function toDraft(combo: Combo): EditedCombo {
+  const { name, strategy, models, config, system_message, context_cache_protection, isHidden, isActive } = combo;
+  return { name, strategy, models, config, system_message, context_cache_protection, isHidden, isActive };
 }
 
 /** Only what differs, in the form of a PATCH: `null` unsets a setting that is no longer there. */
-export function changeOf(before: ComboDraft, after: ComboDraft): ComboChange {
+export function changeOf(before: EditedCombo, after: EditedCombo): ComboChange {
   const change: Record<string, unknown> = {};
-  for (const name of Object.keys(emptyDraft) as (keyof typeof emptyDraft)[]) {
+  for (const name of Object.keys(emptyDraft) as (keyof EditedCombo)[]) {
     if (!same(before[name], after[name])) change[name] = after[name];
   }
   if ("config" in change) change.config = patchOf(before.config, after.config);
   return change as ComboChange;
 }
 
-export function isChanged(before: ComboDraft, after: ComboDraft): boolean {
+export function isChanged(before: EditedCombo, after: EditedCombo): boolean {
   return Object.keys(changeOf(before, after)).length > 0;
 }
 
@@ -57,7 +66,7 @@ function same(one: unknown, other: unknown): boolean {
 }
 
 /** What a step leads to, as one writes it in short: `openai/gpt-5`, `groq/llama-*`, the name of a combo. */
-export function targetOf(step: Step): string {
+export function targetOf(step: ComboStep): string {
   switch (step.kind) {
     case "model":
       return step.model;
@@ -96,25 +105,31 @@ export type Target =
   | { kind: "combo-ref"; comboName: string }
   | { kind: "provider-wildcard"; providerId: string; modelPattern: string };
 
-export function newStep(target: Target): Step {
-  return { id: crypto.randomUUID(), ...target, weight: 0, enabled: true };
+const plain = {
+  connectionId: null,
+  allowedConnectionIds: [],
+  prompt: null,
+  tags: [],
+  fallbackOnlyOnQuotaExhaustion: false,
+};
+
+export function newStep(target: Target): ComboStep {
+  const common = { id: crypto.randomUUID(), weight: 0, enabled: true, label: null };
+  return target.kind === "model" ? { ...common, ...plain, ...target } : { ...common, ...target };
 }
 
 /** The step led elsewhere. What was said about accounts of another provider no longer means anything. */
-export function redirected(step: Step, target: Target): Step {
-  const { id, weight, enabled } = step;
-  const common = { id, weight, enabled, ...(step.label && { label: step.label }) };
-  if (step.kind !== "model" || target.kind !== "model") return { ...common, ...target };
-  const { connectionId, allowedConnectionIds, ...kept } = step;
-  const accounts = {
-    ...(connectionId && { connectionId }),
-    ...(allowedConnectionIds && { allowedConnectionIds }),
-  };
-  return { ...kept, ...(step.providerId === target.providerId && accounts), ...target };
+export function redirected(step: ComboStep, target: Target): ComboStep {
+  const { id, weight, enabled, label } = step;
+  const common = { id, weight, enabled, label };
+  if (target.kind !== "model") return { ...common, ...target };
+  if (step.kind !== "model") return { ...common, ...plain, ...target };
+  const { connectionId, allowedConnectionIds } = step.providerId === target.providerId ? step : plain;
+  return { ...step, connectionId, allowedConnectionIds, ...target };
 }
 
 /** Which part of the requests each step gets first, 0 to 1; `null` for those that are switched off. */
-export function shares(steps: readonly Step[]): (number | null)[] {
+export function shares(steps: readonly ComboStep[]): (number | null)[] {
   const on = steps.filter(({ enabled }) => enabled);
   const sum = on.reduce((total, { weight }) => total + weight, 0);
   return steps.map(({ enabled, weight }) => (!enabled ? null : sum > 0 ? weight / sum : 1 / on.length));

@@ -3,7 +3,7 @@
  * 3.2); what the settings of all combos say comes from the gateway's own fields, where it sends them.
  */
 import type { SettingField, Value } from "@/bindings";
-import type { ComboConfig } from "@/host/combo-contract";
+import type { ComboConfig } from "./combo-draft";
 
 type Definition = {
   kind: "boolean" | "integer" | "number" | "duration" | "choice" | "list" | "model";

@@ -1,10 +1,11 @@
 /** Combos, and what the gateway says of them, as it sends it. */
-import type { Combo, ComboPreview, ModelStep, PreviewTarget, Replay, Selections } from "@/host/combo-contract";
+import type { Combo, ComboPreview, PreviewTarget, Replay, Selections } from "@/host/combo-contract";
+import { type EditedCombo, type ModelStep, newStep } from "@/lib/combo-draft";
 import { type Answers, refuse } from "./fake-host";
 
 export function modelStep(id: string, model: string, part: Partial<ModelStep> = {}): ModelStep {
   const [providerId = ""] = model.split("/");
-  return { id, kind: "model", model, providerId, weight: 0, enabled: true, ...part };
+  return { ...(newStep({ kind: "model", model, providerId }) as ModelStep), id, ...part };
 }
 
 export function combo(name: string, part: Partial<Combo> = {}): Combo {
@@ -14,6 +15,8 @@ export function combo(name: string, part: Partial<Combo> = {}): Combo {
     strategy: "priority",
     models: [],
     config: {},
+    system_message: null,
+    compositeTiers: null,
     context_cache_protection: false,
     isHidden: false,
     isActive: true,
@@ -72,8 +75,9 @@ export function comboWorld(part: Partial<Kept> = {}): Answers {
   return {
     combos_list: () => ({ combos: state.combos }),
     combo_get: ({ id }) => ({ combo: find(id), warnings: [] }),
-    combo_create: ({ id: _, ...draft }) => keep(combo(draft.name, draft)),
-    combo_update: ({ id, ...change }) => keep({ ...find(id), ...change, updatedAt: "2026-01-02T00:00:00.000Z" }),
+    combo_create: (draft) => keep(combo(draft.name, draft as EditedCombo)),
+    combo_update: ({ id, ...change }) =>
+      keep({ ...find(id), ...(change as EditedCombo), updatedAt: "2026-01-02T00:00:00.000Z" }),
     combo_delete: ({ id }) => {
       state.combos = state.combos.filter((one) => one.id !== id);
       return { ok: true };
@@ -84,7 +88,7 @@ export function comboWorld(part: Partial<Kept> = {}): Answers {
       return { combos: state.combos };
     },
     combos_export: () => ({ version: 2, combos: state.combos }),
-    combos_import: () => ({ combos: [keep(combo("imported")).combo] }),
+    combos_import: () => ({ combos: [keep(combo("imported")).combo], warnings: [] }),
     combo_preview: () => state.preview,
     routing_simulate: () => state.outcome,
   };

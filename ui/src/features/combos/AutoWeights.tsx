@@ -2,7 +2,6 @@
 import { useId } from "react";
 import { Field } from "@/components/Field";
 import { Select } from "@/components/ui/select";
-import type { ComboConfig } from "@/host/combo-contract";
 import { useFormat, useMessages } from "@/i18n";
 import {
   defaultWeights,
@@ -15,6 +14,7 @@ import {
   weightPacks,
 } from "@/lib/auto-weights";
 import { cn } from "@/lib/cn";
+import type { ComboConfig } from "@/lib/combo-draft";
 import { valueAt, withSetting } from "@/lib/combo-settings";
 
 type AutoWeightsProps = { config: ComboConfig; onChange(config: ComboConfig): void };

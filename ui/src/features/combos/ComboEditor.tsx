@@ -31,6 +31,7 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
   const leaving = useRef(false);
   const isRoomy = useRoomy();
   const { draft, isDirty, isPending } = editing;
+  const unchangedId = saved && !isDirty ? saved.id : null;
   const canSave = isDirty && !isPending && draft.name.trim() !== "";
 
   const save = () => {
@@ -90,9 +91,9 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
             warnings={warnings}
             problems={editing.problems}
             onEdit={editing.edit}
-            afterSteps={!isRoomy && <Preview draft={draft} />}
+            afterSteps={!isRoomy && <Preview draft={draft} unchangedId={unchangedId} />}
           />
-          {isRoomy && <Preview draft={draft} beside />}
+          {isRoomy && <Preview draft={draft} unchangedId={unchangedId} beside />}
         </div>
       </Screen>
       <LeaveGuard blocks={() => isDirty && !leaving.current} />

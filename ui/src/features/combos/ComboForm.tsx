@@ -4,25 +4,25 @@ import { type ReactNode, useId, useState } from "react";
 import type { FieldProblem } from "@/bindings";
 import { ComboSettings } from "@/components/ComboSettings";
 import { Field, FieldRow, Section } from "@/components/Field";
-import { StateSign } from "@/components/StateSign";
 import { StrategyPicker } from "@/components/StrategyPicker";
 import { Input, TextArea } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import type { Combo, ComboDraft, ComboWarning } from "@/host/combo-contract";
+import type { Combo, ComboWarning } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
-import { LONGEST_NAME } from "@/lib/combo-draft";
+import { type EditedCombo, LONGEST_NAME } from "@/lib/combo-draft";
 import { sharedSettings, valueAt } from "@/lib/combo-settings";
 import { keepsConversations, settingsOf } from "@/lib/strategies";
 import { AutoWeights } from "./AutoWeights";
 import { StepList } from "./StepList";
+import { WarningHint } from "./WarningHint";
 
 type ComboFormProps = {
-  draft: ComboDraft;
+  draft: EditedCombo;
   saved: Combo | null;
   warnings: readonly ComboWarning[];
   problems: readonly FieldProblem[];
-  onEdit(part: Partial<ComboDraft>): void;
+  onEdit(part: Partial<EditedCombo>): void;
   /** Where the window has no room beside the form. */
   afterSteps?: ReactNode;
 };
@@ -30,10 +30,10 @@ type ComboFormProps = {
 export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps }: ComboFormProps) {
   const words = useMessages().combos;
   const problem = (field: string) => problems.find((candidate) => candidate.field === field)?.message;
-  const config = { config: draft.config, onChange: (next: ComboDraft["config"]) => onEdit({ config: next }), problem };
+  const config = { config: draft.config, onChange: (next: EditedCombo["config"]) => onEdit({ config: next }), problem };
   const own = ownSettings(draft);
   const shadows = warnings.filter(({ code }) => code === "COMBO_NAME_SHADOWS_MODEL" && draft.name === saved?.name);
-  const unknown = warnings.filter(({ code }) => code === "MODEL_UNKNOWN");
+  const ofSteps = warnings.filter(({ code }) => code !== "COMBO_NAME_SHADOWS_MODEL");
 
   return (
     <form className="min-w-0" onSubmit={(event) => event.preventDefault()}>
@@ -62,16 +62,14 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
           )}
         </Field>
       </div>
-      {shadows.map(({ modelId, providerId }) => (
-        <Hint key={`${providerId}/${modelId}`}>
-          {words.warnings.COMBO_NAME_SHADOWS_MODEL(`${providerId}/${modelId}`)}
-        </Hint>
+      {shadows.map((warning) => (
+        <WarningHint key={`${warning.providerId}/${warning.modelId}`} warning={warning} />
       ))}
 
       <div className="mt-8">
         <StepList draft={draft} problems={problems} onEdit={onEdit} />
-        {unknown.map(({ modelId, providerId }) => (
-          <Hint key={`${providerId}/${modelId}`}>{words.warnings.MODEL_UNKNOWN(`${providerId}/${modelId}`)}</Hint>
+        {ofSteps.map((warning) => (
+          <WarningHint key={`${warning.code} ${warning.providerId}/${warning.modelId}`} warning={warning} />
         ))}
       </div>
 
@@ -140,35 +138,35 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
 
 const nesting = ["nestedMode", "maxComboDepth"];
 
-function ownSettings({ strategy, config }: ComboDraft): readonly string[] {
+function ownSettings({ strategy, config }: EditedCombo): readonly string[] {
   return settingsOf(strategy, valueAt(config, "autoConfig.routerStrategy"));
 }
 
-function refersToCombos({ models }: ComboDraft): boolean {
+function refersToCombos({ models }: EditedCombo): boolean {
   return models.some(({ kind }) => kind === "combo-ref");
 }
 
 /** What a switch governs is shown while it is on. */
-function speedSettings({ config }: ComboDraft): readonly string[] {
+function speedSettings({ config }: EditedCombo): readonly string[] {
   const [master, hedging, delay, late] = sharedSettings.speed;
   if (config[master] !== true) return [master];
   return config[hedging] === true ? [master, hedging, delay, late] : [master, hedging, late];
 }
 
-function sharedNames(draft: ComboDraft): readonly string[] {
+function sharedNames(draft: EditedCombo): readonly string[] {
   const { failures, fitness } = sharedSettings;
   return [...(refersToCombos(draft) ? nesting : []), ...failures, ...fitness, ...speedSettings(draft)];
 }
 
 /** Whether the form has a place beside which it says what is wrong with a field. */
-export function isPlaced(field: string, draft: ComboDraft): boolean {
+export function isPlaced(field: string, draft: EditedCombo): boolean {
   if (["name", "strategy", "models", "system_message"].includes(field) || field.startsWith("models[")) return true;
   const shown = [...ownSettings(draft), ...sharedNames(draft), "disableSessionStickiness"];
   return shown.some((name) => field === `config.${name}`);
 }
 
 /** What most combos leave alone: folded, unless something in it was chosen or refused. */
-function Shared(props: { draft: ComboDraft; problem(field: string): string | undefined; children: ReactNode }) {
+function Shared(props: { draft: EditedCombo; problem(field: string): string | undefined; children: ReactNode }) {
   const { draft, problem, children } = props;
   const words = useMessages().combos;
   const id = useId();
@@ -221,15 +219,5 @@ function SwitchRow({ label, help, checked, onChange }: SwitchRowProps) {
     <FieldRow htmlFor={id} helpId={`${id}-help`} label={label} help={help}>
       <Switch id={id} aria-describedby={`${id}-help`} checked={checked} onCheckedChange={onChange} />
     </FieldRow>
-  );
-}
-
-/** Worth knowing, and nothing to be done about it now. */
-function Hint({ children }: { children: ReactNode }) {
-  return (
-    <p className="mt-2 flex items-start gap-2 text-ink-soft text-xs">
-      <StateSign state="degraded" className="mt-0.5" />
-      <span className="min-w-0 select-text break-words">{children}</span>
-    </p>
   );
 }

@@ -3,11 +3,12 @@ import { useEffect, useId, useMemo, useRef, useState } from "react";
 import { ErrorState, SkeletonRows } from "@/components/States";
 import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import type { ComboDraft, ComboPreview, PreviewRequest, Strategy } from "@/host/combo-contract";
+import type { ComboPreview, PreviewRequest, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { now } from "@/lib/clock";
 import { cn } from "@/lib/cn";
+import type { EditedCombo } from "@/lib/combo-draft";
 import { useDraft, useSettled } from "@/lib/hooks";
 import { drawsLots } from "@/lib/strategies";
 import { useNow } from "@/lib/use-now";
@@ -21,8 +22,15 @@ const SECOND = 1_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const usual: PreviewRequest = { tools: 0, vision: false, inputTokens: 1_000, outputTokens: 500 };
 
-/** `beside` the form it stays in sight while the form scrolls. */
-export function Preview({ draft, beside = false }: { draft: ComboDraft; beside?: boolean }) {
+type PreviewProps = {
+  draft: EditedCombo;
+  /** The combo as the gateway has it, while the draft does not differ from it. */
+  unchangedId: string | null;
+  /** Beside the form it stays in sight while the form scrolls. */
+  beside?: boolean;
+};
+
+export function Preview({ draft, unchangedId, beside = false }: PreviewProps) {
   const words = useMessages().combos.preview;
   const id = useId();
   const [request, setRequest] = useState(usual);
@@ -43,7 +51,7 @@ export function Preview({ draft, beside = false }: { draft: ComboDraft; beside?:
       {draft.models.length === 0 ? (
         <p className="pt-4 text-ink-soft">{words.empty}</p>
       ) : (
-        <Outcome draft={draft} request={request} />
+        <Outcome draft={draft} unchangedId={unchangedId} request={request} />
       )}
     </section>
   );
@@ -110,12 +118,14 @@ function readCount(text: string): number | null {
   return text.trim() !== "" && Number.isInteger(count) && count >= 0 && count <= MOST ? count : null;
 }
 
-function Outcome({ draft, request }: { draft: ComboDraft; request: PreviewRequest }) {
+type OutcomeProps = Pick<PreviewProps, "draft" | "unchangedId"> & { request: PreviewRequest };
+
+function Outcome({ draft, unchangedId, request }: OutcomeProps) {
   const words = useMessages().combos;
   // A combo is looked at before it has a name.
   const named = useMemo(() => ({ ...draft, name: draft.name.trim() || words.newTitle }), [draft, words]);
   const query = useSettled(
-    useMemo(() => ({ combo: named, request }), [named, request]),
+    useMemo(() => ({ combo: unchangedId ?? named, request }), [unchangedId, named, request]),
     PAUSE_MS,
   );
   const read = useRead("combo_preview", query, { keepPrevious: true });

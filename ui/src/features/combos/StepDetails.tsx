@@ -9,16 +9,16 @@ import { Segmented } from "@/components/ui/segmented";
 import { Select } from "@/components/ui/select";
 import { Switch } from "@/components/ui/switch";
 import { useProviderNames } from "@/components/use-provider-names";
-import type { ModelStep, Step, Strategy } from "@/host/combo-contract";
+import type { ComboStep, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
-import { redirected, targetOf } from "@/lib/combo-draft";
+import { type ModelStep, redirected, targetOf } from "@/lib/combo-draft";
 import { useDraft } from "@/lib/hooks";
 import { usesPrompts } from "@/lib/strategies";
 import { TargetPicker } from "./TargetPicker";
 
-type StepDetailsProps = { step: Step; strategy: Strategy; self: string; onChange(step: Step): void };
+type StepDetailsProps = { step: ComboStep; strategy: Strategy; self: string; onChange(step: ComboStep): void };
 
 export function StepDetails({ step, strategy, self, onChange }: StepDetailsProps) {
   const words = useMessages().combos;
@@ -74,7 +74,7 @@ export function StepDetails({ step, strategy, self, onChange }: StepDetailsProps
   );
 }
 
-type ModelDetailsProps = { step: ModelStep; strategy: Strategy; onChange(step: Step): void };
+type ModelDetailsProps = { step: ModelStep; strategy: Strategy; onChange(step: ComboStep): void };
 
 function ModelDetails({ step, strategy, onChange }: ModelDetailsProps) {
   const words = useMessages().combos;
@@ -107,7 +107,7 @@ function ModelDetails({ step, strategy, onChange }: ModelDetailsProps) {
   );
 }
 
-function Tags({ step, onChange }: { step: ModelStep; onChange(step: Step): void }) {
+function Tags({ step, onChange }: { step: ModelStep; onChange(step: ComboStep): void }) {
   const words = useMessages().combos;
   const [text, setText, edited] = useDraft((step.tags ?? []).join(", "));
   const commit = () => {
@@ -127,7 +127,7 @@ function Tags({ step, onChange }: { step: ModelStep; onChange(step: Step): void 
 type Choice = "any" | "some" | "one";
 
 /** Which of the provider's connections may serve the step. */
-function Accounts({ step, onChange }: { step: ModelStep; onChange(step: Step): void }) {
+function Accounts({ step, onChange }: { step: ModelStep; onChange(step: ComboStep): void }) {
   const words = useMessages().combos;
   const nameOf = useProviderNames();
   const read = useRead("connections_list", { provider: step.providerId });

@@ -6,16 +6,16 @@ import { Announcement } from "@/components/DataTable";
 import { Section } from "@/components/Field";
 import { Button } from "@/components/ui/button";
 import { useListDrag } from "@/components/use-list-drag";
-import type { ComboDraft, Step } from "@/host/combo-contract";
+import type { ComboStep } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
-import { moved, newStep, shares, targetOf } from "@/lib/combo-draft";
+import { type EditedCombo, moved, newStep, shares, targetOf } from "@/lib/combo-draft";
 import { StepRow } from "./StepRow";
 import { TargetPicker } from "./TargetPicker";
 
 type StepListProps = {
-  draft: ComboDraft;
+  draft: EditedCombo;
   problems: readonly FieldProblem[];
-  onEdit(part: Partial<ComboDraft>): void;
+  onEdit(part: Partial<EditedCombo>): void;
 };
 
 export function StepList({ draft, problems, onEdit }: StepListProps) {
@@ -27,7 +27,7 @@ export function StepList({ draft, problems, onEdit }: StepListProps) {
   const parts = draft.strategy === "weighted" ? shares(steps) : null;
   const all = problems.find(({ field }) => field === "models");
 
-  const change = (models: Step[]) => onEdit({ models });
+  const change = (models: ComboStep[]) => onEdit({ models });
   const move = (from: number, to: number) => {
     const step = steps[from];
     if (!step || to < 0 || to >= steps.length) return;
@@ -35,7 +35,7 @@ export function StepList({ draft, problems, onEdit }: StepListProps) {
     setAnnouncement(words.stepMoved(targetOf(step), to + 1, steps.length));
   };
   const drag = useListDrag(list, move);
-  const remove = (step: Step, index: number) => {
+  const remove = (step: ComboStep, index: number) => {
     change(steps.filter(({ id }) => id !== step.id));
     setAnnouncement(words.stepRemoved(targetOf(step)));
     // The keyboard goes on at the step that took its place, else at the way to add one.

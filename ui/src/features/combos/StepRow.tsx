@@ -5,7 +5,7 @@ import type { FieldProblem } from "@/bindings";
 import { IconButton } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import type { Step, Strategy } from "@/host/combo-contract";
+import type { ComboStep, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
@@ -15,7 +15,7 @@ import { StepDetails } from "./StepDetails";
 import { Sign } from "./TargetPicker";
 
 type StepRowProps = {
-  step: Step;
+  step: ComboStep;
   index: number;
   total: number;
   strategy: Strategy;
@@ -33,7 +33,7 @@ type StepRowProps = {
   handle: Pick<ComponentProps<"button">, "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel">;
   onOpen(open: boolean): void;
   onMove(to: number): void;
-  onChange(step: Step): void;
+  onChange(step: ComboStep): void;
   onRemove(): void;
 };
 
@@ -130,7 +130,7 @@ export function StepRow(props: StepRowProps) {
 }
 
 /** What is special about a step, so that one need not open it. */
-function Remarks({ step }: { step: Step }) {
+function Remarks({ step }: { step: ComboStep }) {
   const words = useMessages().combos;
   const connections = useRead("connections_list", {});
   const remarks: string[] = step.label ? [step.label] : [];
@@ -152,7 +152,7 @@ function Remarks({ step }: { step: Step }) {
   );
 }
 
-type WeightControlProps = { step: Step; share: number | null; invalid: boolean; onChange(step: Step): void };
+type WeightControlProps = { step: ComboStep; share: number | null; invalid: boolean; onChange(step: ComboStep): void };
 
 /** A weight and what it comes to. */
 function WeightControl({ step, share, invalid, onChange }: WeightControlProps) {

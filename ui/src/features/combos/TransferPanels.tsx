@@ -15,6 +15,7 @@ import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { readJson } from "@/lib/read-json";
 import { placeWords } from "./place-words";
+import { WarningHint } from "./WarningHint";
 
 const FILE_NAME = "omniroute-combos.json";
 const FORM = "combos-import";
@@ -22,7 +23,7 @@ const FORM = "combos-import";
 export function ExportPanel() {
   const words = useMessages().combos;
   const close = useClose();
-  const read = useRead("combos_export", null);
+  const read = useRead("combos_export", {});
   const text = read.data === undefined ? "" : JSON.stringify(read.data, null, 2);
   return (
     <SidePanel
@@ -66,6 +67,7 @@ export function ImportPanel() {
   const [replace, setReplace] = useState(false);
   const [broken, setBroken] = useState<string | undefined>();
   const problems = run.error?.details ?? [];
+  const warnings = run.data?.warnings ?? [];
 
   const editing = (next: string) => {
     setText(next);
@@ -86,11 +88,11 @@ export function ImportPanel() {
       return;
     }
     run.mutate(
-      { document: read.value, replace },
+      { document: read.value, taken: replace ? "replace" : "refuse" },
       {
-        onSuccess: ({ combos }) => {
+        onSuccess: ({ combos, warnings }) => {
           notify.done(words.imported(combos.length));
-          close();
+          if (warnings.length === 0) close();
         },
       },
     );
@@ -102,9 +104,15 @@ export function ImportPanel() {
       subtitle={words.importHelp}
       onClose={close}
       footer={
-        <Button variant="primary" type="submit" form={FORM} disabled={text.trim() === "" || run.isPending}>
-          {words.importRun}
-        </Button>
+        run.data ? (
+          <Button variant="primary" onClick={close}>
+            {messages.common.done}
+          </Button>
+        ) : (
+          <Button variant="primary" type="submit" form={FORM} disabled={text.trim() === "" || run.isPending}>
+            {words.importRun}
+          </Button>
+        )
       }
     >
       <form id={FORM} onSubmit={submit} className="flex flex-col gap-4">
@@ -145,6 +153,14 @@ export function ImportPanel() {
             onCheckedChange={setReplace}
           />
         </FieldRow>
+        {warnings.length > 0 && (
+          <div role="status">
+            <p className="font-medium">{words.importNotes}</p>
+            {warnings.map((warning) => (
+              <WarningHint key={`${warning.code} ${warning.providerId}/${warning.modelId}`} warning={warning} />
+            ))}
+          </div>
+        )}
         {problems.length > 0 && <Problems problems={problems} text={text} />}
         {run.error && problems.length === 0 && <ErrorLine error={run.error} />}
       </form>

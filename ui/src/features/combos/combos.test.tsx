@@ -110,7 +110,7 @@ describe("combos as a document", () => {
     await user.click(screen.getByRole("switch", { name: "Replace combos of the same name" }));
     await user.click(importButton());
     await waitFor(() => expect(path()).toBe("/combos"));
-    expect(host.calls("combos_import")).toEqual([{ document: { version: 2, combos: [] }, replace: true }]);
+    expect(host.calls("combos_import")).toEqual([{ document: { version: 2, combos: [] }, taken: "replace" }]);
     expect(await screen.findByRole("grid")).toHaveTextContent("imported");
   });
 

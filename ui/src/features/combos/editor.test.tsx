@@ -155,6 +155,18 @@ describe("the editor", () => {
     await waitFor(() => expect(name).toHaveAccessibleDescription("What agents ask for as the model."));
   });
 
+  it("puts a name that is taken beside the name", async () => {
+    const message = "name: another combo has this name: choose a different one";
+    const host = fakeHost({ ...gateway(team), combo_update: () => refuse({ code: "conflict", message }) });
+    const { user } = open("/combos/id-team", host);
+    const name = await screen.findByLabelText("Name");
+    await user.type(name, "s");
+    await user.click(saveButton());
+    await waitFor(() =>
+      expect(name).toHaveAccessibleDescription("another combo has this name: choose a different one"),
+    );
+  });
+
   it("says calmly what is worth knowing", async () => {
     const warnings = [
       { code: "COMBO_NAME_SHADOWS_MODEL" as const, modelId: "team", providerId: "openrouter" },

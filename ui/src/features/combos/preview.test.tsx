@@ -78,6 +78,7 @@ describe("what a request would do now", () => {
     const host = fakeHost(gateway(preview({ targets: [target(1, "claude")] })));
     const { user } = open(at, host);
     await screen.findByText("Account 1 would be asked first, for claude.");
+    expect(host.calls("combo_preview")[0]).toMatchObject({ combo: "id-team", request: { tools: 0, vision: false } });
     await user.click(screen.getByRole("switch", { name: "Images" }));
     const tools = screen.getByLabelText("Tools");
     await user.clear(tools);
@@ -85,7 +86,7 @@ describe("what a request would do now", () => {
     await user.click(screen.getByRole("switch", { name: "Use openai/gpt" }));
     await waitFor(() =>
       expect(host.calls("combo_preview").at(-1)).toMatchObject({
-        combo: { id: "id-team", models: [{ enabled: true }, { enabled: false }] },
+        combo: { name: "team", models: [{ enabled: true }, { enabled: false }] },
         request: { tools: 12, vision: true },
       }),
     );

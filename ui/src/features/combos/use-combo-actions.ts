@@ -24,9 +24,8 @@ export function useComboActions() {
   const combos = all.data?.combos ?? [];
 
   const restore = async (combo: Combo) => {
-    const { id, ...draft } = toDraft(combo);
-    const made = (await create.mutateAsync(draft)).combo;
-    await reorder.mutateAsync({ ids: combos.map((other) => (other.id === id ? made.id : other.id)) });
+    const made = (await create.mutateAsync(toDraft(combo))).combo;
+    await reorder.mutateAsync({ ids: combos.map(({ id }) => (id === combo.id ? made.id : id)) });
     notify.done(words.restored(combo.name));
   };
 

@@ -3,11 +3,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { FieldProblem } from "@/bindings";
 import type { HostError } from "@/host";
-import type { Combo, ComboDraft, ComboReply } from "@/host/combo-contract";
+import type { Combo, ComboReply } from "@/host/combo-contract";
 import { readKey, useChange } from "@/host/queries";
-import { changeOf, emptyDraft, isChanged, toDraft } from "@/lib/combo-draft";
+import { changeOf, type EditedCombo, emptyDraft, isChanged, toDraft } from "@/lib/combo-draft";
 
-type Base = { readonly draft: ComboDraft; readonly updatedAt: string };
+type Base = { readonly draft: EditedCombo; readonly updatedAt: string };
 
 const baseOf = (saved: Combo | null): Base =>
   saved ? { draft: toDraft(saved), updatedAt: saved.updatedAt } : { draft: emptyDraft, updatedAt: "" };
@@ -41,8 +41,13 @@ export function useComboDraft(saved: Combo | null) {
     return reply.combo;
   };
   const refused = (error: HostError) => {
-    setProblems(error.details);
-    setRefusal(error.details.length > 0 ? null : error);
+    const problems = error.details.length > 0 ? error.details : nameTaken(error);
+    setProblems(problems);
+    setRefusal(problems.length > 0 ? null : error);
+    // It may have been changed elsewhere: then that is said instead.
+    if (saved && error.code === "conflict") {
+      void client.invalidateQueries({ queryKey: readKey("combo_get", { id: saved.id }) });
+    }
   };
 
   return {
@@ -58,7 +63,7 @@ export function useComboDraft(saved: Combo | null) {
     keepMine: () => setBase(baseOf(saved)),
 
     /** Changes parts of the draft; what was said about them no longer holds. */
-    edit(part: Partial<ComboDraft>): void {
+    edit(part: Partial<EditedCombo>): void {
       setDraft((before) => ({ ...before, ...part }));
       const touched = Object.keys(part);
       setProblems((before) => before.filter(({ field }) => !touched.some((name) => field.startsWith(name))));
@@ -79,4 +84,10 @@ export function useComboDraft(saved: Combo | null) {
       }
     },
   };
+}
+
+/** A name that is taken is a conflict without details; the field stands before its message. */
+function nameTaken({ code, message }: HostError): FieldProblem[] {
+  const [, said] = /^name: (.+)$/.exec(message) ?? [];
+  return code === "conflict" && said ? [{ field: "name", message: said }] : [];
 }
