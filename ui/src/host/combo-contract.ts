@@ -222,6 +222,46 @@ export type Strategy =
   | "pipeline"
   | "quota-share";
 
+/**  Model names that match the pattern mean the combo. */
+export type ComboMapping = {
+  id: string;
+  /**  `*` stands for any run of characters. */
+  pattern: string;
+  comboId: string;
+  /**  The highest is asked first; of equals, the oldest. */
+  priority: number;
+  enabled: boolean;
+  createdAt: Instant;
+  updatedAt: Instant;
+};
+
+export type ComboMappingChange = {
+  pattern?: string | null;
+  comboId?: string | null;
+  priority?: number | null;
+  enabled?: boolean | null;
+  /**  As it was read: the change is refused when the mapping has changed since. */
+  updatedAt?: Instant | null;
+};
+
+export type ComboMappingDraft = {
+  pattern: string;
+  comboId: string;
+  /**  0 when absent. */
+  priority?: number | null;
+  /**  True when absent. */
+  enabled?: boolean | null;
+};
+
+export type ComboMappingReply = {
+  mapping: ComboMapping;
+};
+
+export type ComboMappings = {
+  /**  In the order in which they are asked. */
+  mappings: ComboMapping[];
+};
+
 export type PreviewRequest = { tools: number; vision: boolean; inputTokens: number; outputTokens: number };
 export type PreviewQuery = { combo: string | ComboDraft; request: PreviewRequest };
 
@@ -304,6 +344,10 @@ export type ComboCommands = {
   combo_duplicate(id: string, input: ComboCopy): Reply<ComboReply>;
   combos_export(input: ComboSelection): Reply<ComboDocument>;
   combos_import(input: ComboImport): Reply<CombosImported>;
+  combo_mappings_list(): Reply<ComboMappings>;
+  combo_mapping_create(input: ComboMappingDraft): Reply<ComboMappingReply>;
+  combo_mapping_update(id: string, input: ComboMappingChange): Reply<ComboMappingReply>;
+  combo_mapping_delete(id: string): Reply<Done>;
   combo_preview(input: PreviewQuery): Reply<ComboPreview>;
   routing_simulate(input: SimulationRequest): Reply<Selections | Replay>;
 };
@@ -326,6 +370,28 @@ export const comboOperations = [
   { name: "combo_duplicate", kind: "change", method: "POST", path: "/api/combos/{id}/duplicate", topics: ["combos"] },
   { name: "combos_export", kind: "read", method: "GET", path: "/api/combos/export", topics: ["combos"] },
   { name: "combos_import", kind: "change", method: "POST", path: "/api/combos/import", topics: ["combos"] },
+  { name: "combo_mappings_list", kind: "read", method: "GET", path: "/api/model-combo-mappings", topics: ["combos"] },
+  {
+    name: "combo_mapping_create",
+    kind: "change",
+    method: "POST",
+    path: "/api/model-combo-mappings",
+    topics: ["combos"],
+  },
+  {
+    name: "combo_mapping_update",
+    kind: "change",
+    method: "PATCH",
+    path: "/api/model-combo-mappings/{id}",
+    topics: ["combos"],
+  },
+  {
+    name: "combo_mapping_delete",
+    kind: "change",
+    method: "DELETE",
+    path: "/api/model-combo-mappings/{id}",
+    topics: ["combos"],
+  },
   {
     name: "combo_preview",
     kind: "read",

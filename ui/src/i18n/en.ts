@@ -1,6 +1,6 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
-import { combos, simulate } from "./en.combos";
+import { combos } from "./en.combos";
 import { requests } from "./en.requests";
 import {
   connectionHealth,
@@ -11,6 +11,7 @@ import {
   modelLockout,
   resilience,
 } from "./en.resilience";
+import { simulate } from "./en.simulate";
 import { counter } from "./plural";
 
 const count = counter("en");

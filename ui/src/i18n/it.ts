@@ -1,7 +1,7 @@
 /** Italian. The type makes a missing or surplus message a compile error. */
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
-import { combos, simulate } from "./it.combos";
+import { combos } from "./it.combos";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -12,6 +12,7 @@ import {
   modelLockout,
   resilience,
 } from "./it.resilience";
+import { simulate } from "./it.simulate";
 import { counter } from "./plural";
 
 const count = counter("it");

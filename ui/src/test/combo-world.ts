@@ -1,5 +1,5 @@
 /** Combos, and what the gateway says of them, as it sends it. */
-import type { Combo, ComboPreview, PreviewTarget, Replay, Selections } from "@/host/combo-contract";
+import type { Combo, ComboMapping, ComboPreview, PreviewTarget, Replay, Selections } from "@/host/combo-contract";
 import { type EditedCombo, type ModelStep, newStep } from "@/lib/combo-draft";
 import { type Answers, refuse } from "./fake-host";
 
@@ -61,11 +61,11 @@ export function replay(before: Partial<typeof figures>, after: Partial<typeof fi
   };
 }
 
-type Kept = { combos: Combo[]; preview: ComboPreview; outcome: Selections | Replay };
+type Kept = { combos: Combo[]; mappings: ComboMapping[]; preview: ComboPreview; outcome: Selections | Replay };
 
 /** A gateway with these combos, which changes of the window really change. */
 export function comboWorld(part: Partial<Kept> = {}): Answers {
-  const state: Kept = { combos: [], preview: preview(), outcome: replay({}, {}, 0), ...part };
+  const state: Kept = { combos: [], mappings: [], preview: preview(), outcome: replay({}, {}, 0), ...part };
   const find = (id: string) => state.combos.find((one) => one.id === id) ?? refuse({ code: "not_found" });
   const keep = (made: Combo) => {
     const known = state.combos.some(({ id }) => id === made.id);
@@ -89,6 +89,23 @@ export function comboWorld(part: Partial<Kept> = {}): Answers {
     },
     combos_export: () => ({ version: 2, combos: state.combos }),
     combos_import: () => ({ combos: [keep(combo("imported")).combo], warnings: [] }),
+    combo_mappings_list: () => ({ mappings: state.mappings }),
+    combo_mapping_create: (draft) => {
+      const stamps = { createdAt: "2026-01-01T00:00:00.000Z", updatedAt: "2026-01-01T00:00:00.000Z" };
+      const { comboId, pattern, priority, enabled } = draft;
+      const id = `m${state.mappings.length + 1}`;
+      const made = { id, comboId, pattern, priority: priority ?? 0, enabled: enabled ?? true, ...stamps };
+      state.mappings = [...state.mappings, made];
+      return { mapping: made };
+    },
+    combo_mapping_update: ({ id, ...change }) => {
+      state.mappings = state.mappings.map((one) => (one.id === id ? ({ ...one, ...change } as ComboMapping) : one));
+      return { mapping: state.mappings.find((one) => one.id === id) as ComboMapping };
+    },
+    combo_mapping_delete: ({ id }) => {
+      state.mappings = state.mappings.filter((one) => one.id !== id);
+      return { ok: true };
+    },
     combo_preview: () => state.preview,
     routing_simulate: () => state.outcome,
   };

@@ -14,6 +14,7 @@ import { type EditedCombo, LONGEST_NAME } from "@/lib/combo-draft";
 import { sharedSettings, valueAt } from "@/lib/combo-settings";
 import { keepsConversations, settingsOf } from "@/lib/strategies";
 import { AutoWeights } from "./AutoWeights";
+import { Patterns } from "./Patterns";
 import { StepList } from "./StepList";
 import { WarningHint } from "./WarningHint";
 
@@ -73,6 +74,12 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
         ))}
       </div>
 
+      {refersToCombos(draft) && (
+        <Section title={words.nesting}>
+          <ComboSettings names={nesting} {...config} />
+        </Section>
+      )}
+
       {afterSteps && <div className="mt-8">{afterSteps}</div>}
 
       {(own.length > 0 || draft.strategy === "auto") && (
@@ -116,12 +123,9 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
         />
       </Section>
 
+      {saved && <Patterns comboId={saved.id} />}
+
       <Shared draft={draft} problem={problem}>
-        {refersToCombos(draft) && (
-          <Group title={words.nesting}>
-            <ComboSettings names={nesting} {...config} />
-          </Group>
-        )}
         <Group title={words.failures} help={words.failuresHelp}>
           <ComboSettings names={sharedSettings.failures} {...config} />
         </Group>
@@ -155,13 +159,14 @@ function speedSettings({ config }: EditedCombo): readonly string[] {
 
 function sharedNames(draft: EditedCombo): readonly string[] {
   const { failures, fitness } = sharedSettings;
-  return [...(refersToCombos(draft) ? nesting : []), ...failures, ...fitness, ...speedSettings(draft)];
+  return [...failures, ...fitness, ...speedSettings(draft)];
 }
 
 /** Whether the form has a place beside which it says what is wrong with a field. */
 export function isPlaced(field: string, draft: EditedCombo): boolean {
   if (["name", "strategy", "models", "system_message"].includes(field) || field.startsWith("models[")) return true;
-  const shown = [...ownSettings(draft), ...sharedNames(draft), "disableSessionStickiness"];
+  const inner = refersToCombos(draft) ? nesting : [];
+  const shown = [...ownSettings(draft), ...inner, ...sharedNames(draft), "disableSessionStickiness"];
   return shown.some((name) => field === `config.${name}`);
 }
 

@@ -21,7 +21,7 @@ export function ComboScreen() {
   if (read.data) return <ComboEditor key={comboId} saved={read.data.combo} warnings={read.data.warnings} />;
   const gone = read.error?.code === "not_found";
   return (
-    <Screen title={gone ? words.notFound : "…"}>
+    <Screen title={gone ? words.notFound : words.title}>
       {read.isPending && <SkeletonRows rows={6} height={56} />}
       {gone && (
         <EmptyState

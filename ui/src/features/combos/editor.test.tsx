@@ -237,6 +237,28 @@ describe("the editor", () => {
     });
   });
 
+  it("leads further names of models to the combo, each saved by itself", async () => {
+    const host = fakeHost(gateway(team));
+    const { user } = open("/combos/id-team", host);
+    await user.type(await screen.findByLabelText("Pattern"), "claude-*{Enter}");
+    const list = await screen.findByRole("list", { name: "Also answers to" });
+    expect(list).toHaveTextContent("claude-*");
+    expect(host.calls("combo_mapping_create")).toEqual([{ comboId: "id-team", pattern: "claude-*" }]);
+    const rank = screen.getByLabelText("Rank of claude-*");
+    await user.clear(rank);
+    await user.type(rank, "5{Enter}");
+    await user.click(screen.getByRole("switch", { name: "Use the pattern claude-*" }));
+    expect(host.calls("combo_mapping_update")).toEqual([
+      { id: "m1", priority: 5 },
+      { id: "m1", enabled: false },
+    ]);
+    await user.click(screen.getByRole("button", { name: "Remove claude-*" }));
+    expect(await screen.findByText("Only its own name leads to this combo.")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Undo" }));
+    expect(await screen.findByRole("switch", { name: "Use the pattern claude-*" })).not.toBeChecked();
+    expect(saveButton()).toBeDisabled();
+  });
+
   it("says that a combo is gone", async () => {
     open("/combos/id-nothing", fakeHost(gateway()));
     expect((await screen.findAllByRole("heading", { name: "This combo no longer exists" }))[0]).toBeVisible();
