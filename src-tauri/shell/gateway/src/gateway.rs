@@ -364,6 +364,7 @@ impl Gateway {
 
     async fn load_combos(&self) -> Result<(), Error> {
         let combos = Combos::new(self.store().list_combos().await?, self.store().list_mappings().await?);
+        self.routing().forget_configs(|id| combos.get(id).is_some());
         self.0.combos.store(Arc::new(combos));
         Ok(())
     }

@@ -76,6 +76,10 @@ struct Effort {
 
 /// Plans and asks until somebody answers or waiting no longer helps.
 pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Asked, mut recorder: Recorder) -> Response {
+    // A request that cannot be read is asked as it is: whoever gets it says what is wrong.
+    let told = asked.combo.system_message.as_deref().filter(|text| !text.is_empty());
+    let told = told.and_then(|text| sub_request::told(request, text).ok());
+    let request = told.as_ref().unwrap_or(request);
     recorder.of_combo(&asked.combo.name, asked.combo.strategy.as_str());
     let facts = request_facts::of(request);
     let begun = gateway.now();
@@ -152,7 +156,7 @@ fn goes_on(
     }
     // Who is kept away now, after what was tried; while somebody is not, there is nothing to wait for.
     let (expansion, _) = expansion(gateway, request, asked);
-    let kept_away: Option<Vec<Exclusion>> = expansion.targets.into_iter().map(|target| spared(target)).collect();
+    let kept_away: Option<Vec<Exclusion>> = expansion.targets.into_iter().map(spared).collect();
     let kept_away = kept_away?;
     let settings = gateway.settings();
     match settings.resilience.combo_cooldown_wait.decide(&kept_away, end.hint(), effort.spent, now) {
