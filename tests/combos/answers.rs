@@ -54,11 +54,11 @@ async fn a_combo_with_nothing_to_run_is_not_found() {
 #[tokio::test]
 async fn a_request_waits_for_a_short_limit_of_all_its_models_and_then_succeeds() {
     // CR
-    let team = Team::start().await;
+    let team = Team::start_patient().await;
     let gemini = team.world.connect("gemini", "g").await;
     team.combo("short", "priority", json!(["gemini/m1", "gemini/m2"]), json!({ "maxRetries": 0 })).await;
     for model in ["m1", "m2"] {
-        let limited = Step::error(429, "quota exceeded, please retry in 20s").with_header("retry-after", "20");
+        let limited = Step::error(429, "too many requests, retry in 20s").with_header("retry-after", "20");
         team.world.script_model(&gemini, model).then(limited).then(Step::ok("from 0"));
     }
     let agent = team.world.agent();
@@ -79,7 +79,7 @@ async fn a_wait_over_the_budget_is_told_instead() {
     team.world.resilience(json!({ "comboCooldownWait": { "maxWaitMs": 10_000 } })).await;
     team.combo("short", "priority", json!(["gemini/m1", "gemini/m2"]), json!({ "maxRetries": 0 })).await;
     for model in ["m1", "m2"] {
-        let limited = Step::error(429, "quota exceeded, please retry in 20s").with_header("retry-after", "20");
+        let limited = Step::error(429, "too many requests, retry in 20s").with_header("retry-after", "20");
         team.world.script_model(&gemini, model).then(limited);
     }
     for _ in 0..2 {

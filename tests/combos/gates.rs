@@ -21,7 +21,7 @@ async fn one_place_and_fifty_requests_are_never_two_at_the_upstream() {
     let first = ask();
     team.world.wait_for_calls(&team.accounts[0], 1).await;
     let waiting: Vec<_> = (0..20).map(|_| ask()).collect();
-    team.world.settle().await;
+    team.world.wait_for_waiting(20).await;
     assert_eq!(team.calls()[0], 1, "the others wait here");
     let refused = ask().await.expect("an answer");
     assert_eq!(refused.status, 429, "{}", refused.text());
@@ -47,13 +47,13 @@ async fn a_wait_ends_at_its_limit_and_whoever_leaves_makes_room() {
     let first = ask();
     team.world.wait_for_calls(&team.accounts[0], 1).await;
     let second = ask();
-    team.world.settle().await;
+    team.world.wait_for_waiting(1).await;
     team.world.advance(Millis::seconds(30));
     let reply = second.await.expect("an answer");
     assert_eq!(reply.status, 503, "{}", reply.text());
     assert_eq!(reply.json()["error"]["code"], "SEMAPHORE_TIMEOUT");
     let third = ask();
-    team.world.settle().await;
+    team.world.wait_for_waiting(1).await;
     first.abort();
     team.world.wait_for_calls(&team.accounts[0], 2).await;
     third.abort();

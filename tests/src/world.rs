@@ -298,6 +298,13 @@ impl World {
         self.upstream.calls(connection.credential.as_str())
     }
 
+    /// Waits until so many requests wait for a place.
+    pub async fn wait_for_waiting(&self, count: u32) {
+        while self.picture().waiting < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Waits until an account's provider has seen so many calls.
     pub async fn wait_for_calls(&self, connection: &Connection, wanted: u64) -> Vec<Call> {
         self.upstream.wait_for_calls(connection.credential.as_str(), wanted).await.expect("the calls")

@@ -112,6 +112,8 @@ pub enum Quirk {
     ToolIds9Alnum,
     /// Refuses `parallel_tool_calls`.
     NoParallelFlag,
+    /// Takes `top_k` in Chat, which OpenAI does not.
+    TakesTopK,
     /// User and assistant turns must alternate.
     StrictAlternation,
     /// Some models answer on the Responses endpoint only.

@@ -85,6 +85,11 @@ impl<'a> GatewayBook<'a> {
         listed
     }
 
+    /// Whether anybody could ever serve the target, switched on or not.
+    pub(super) fn has_accounts(&self, target: &Target) -> bool {
+        accounts_of(&self.connections, target).next().is_some()
+    }
+
     /// The Engine's word about the best account; without any, nobody is there.
     fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Availability {
         let mut best: Option<Exclusion> = None;

@@ -14,6 +14,7 @@ mod walk;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
 use routing::combo::{Combo, Config, Expansion, Strategy, expand};
@@ -101,7 +102,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             }
             Ended::Nobody(end) => *end,
         };
-        let Some(pause) = goes_on(gateway, asked, &left_out, &end, &mut effort, deadline) else {
+        let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
         gateway.clock().sleep_until(gateway.now() + pause).await;
@@ -117,6 +118,9 @@ fn expansion(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> (Expa
         None => expand(&asked.combo, &asked.config, &asker, &book),
         Some((name, _)) => auto_name::candidates(name, book.everything(), layers()).into(),
     };
+    // Without an account there is nobody to spare or to wait for.
+    let mut expansion = expansion;
+    expansion.targets.retain(|target| book.has_accounts(target));
     let size = expansion.targets.len();
     (expansion, size)
 }
@@ -130,12 +134,12 @@ fn plan(gateway: &Gateway, asked: &Asked, facts: &RequestFacts, expansion: Expan
 /// waited for (resilience specification, 15.2 and 15.3).
 fn goes_on(
     gateway: &Gateway,
+    request: &ClientRequest,
     asked: &Asked,
-    left_out: &[(Target, LeftOut)],
     end: &walk::End,
     effort: &mut Effort,
-    deadline: domain::Timestamp,
-) -> Option<domain::Millis> {
+    deadline: Timestamp,
+) -> Option<Millis> {
     if !end.may_go_on() {
         return None;
     }
@@ -146,9 +150,12 @@ fn goes_on(
     {
         return (now + pause < deadline).then_some(pause);
     }
-    let kept_away = spared(left_out).chain(end.recorder.journey.exclusions.iter().map(|record| &record.exclusion));
+    // Who is kept away now, after what was tried; while somebody is not, there is nothing to wait for.
+    let (expansion, _) = expansion(gateway, request, asked);
+    let kept_away: Option<Vec<Exclusion>> = expansion.targets.into_iter().map(|target| spared(target)).collect();
+    let kept_away = kept_away?;
     let settings = gateway.settings();
-    match settings.resilience.combo_cooldown_wait.decide(kept_away, end.hint(), effort.spent, now) {
+    match settings.resilience.combo_cooldown_wait.decide(&kept_away, end.hint(), effort.spent, now) {
         Decision::Wait { until, length } if until < deadline => {
             effort.spent.add(length);
             Some(length)
@@ -163,9 +170,9 @@ fn layers() -> &'static Layers {
     &LAYERS
 }
 
-fn spared(left_out: &[(Target, LeftOut)]) -> impl Iterator<Item = &domain::Exclusion> {
-    left_out.iter().filter_map(|(_, left_out)| match left_out {
-        LeftOut::Spared(exclusion) => Some(exclusion),
-        _ => None,
-    })
+fn spared(target: Target) -> Option<Exclusion> {
+    match target.availability {
+        Availability::Available => None,
+        Availability::Excluded(exclusion) => Some(exclusion),
+    }
 }

@@ -214,6 +214,7 @@ pub fn request(n: u64) -> RequestRecord {
                 connection_name: "work".to_owned(),
                 started_at: at(n),
                 queued: Millis::ZERO,
+                execution_key: None,
                 connect: Some(Millis::new(120)),
                 first_token: Some(Millis::new(300)),
                 duration: Millis::new(1_500),
