@@ -82,7 +82,8 @@ fn selected(control: &Control, which: QuotaRefresh) -> Result<Vec<Arc<Entry>>, C
         }
         None => {
             let snapshot = control.engine().snapshot();
-            let terminal = |id: &ConnectionId| snapshot.connections.get(id).is_some_and(|picture| picture.status.is_terminal());
+            let terminal =
+                |id: &ConnectionId| snapshot.connections.get(id).is_some_and(|picture| picture.status.is_terminal());
             let usable = |entry: &&Arc<Entry>| entry.connection.is_active && !terminal(&entry.connection.id);
             Ok(connections.iter().filter(usable).cloned().collect())
         }

@@ -30,7 +30,6 @@ pub(crate) fn provider(dialect: Dialect, base_url: &str) -> Provider {
         start_timeout: None,
         limits: domain::ProviderLimits::default(),
         usage_report: None,
-        thinking: BTreeMap::new(),
         models: Vec::new(),
         quirks: BTreeSet::new(),
         beta_allow_list: None,

@@ -25,7 +25,8 @@ use crate::view::*;
 use crate::{
     Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
     combos::*, connections::*, cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*,
-    models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*, resilience_connections::*, settings::*, usage::*,
+    models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*, resilience_connections::*, settings::*,
+    usage::*,
 };
 
 use document::{Document, Shape};
