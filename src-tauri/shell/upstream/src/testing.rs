@@ -28,6 +28,8 @@ pub(crate) fn provider(dialect: Dialect, base_url: &str) -> Provider {
         per_model_quota: true,
         default_context: 128_000,
         start_timeout: None,
+        limits: domain::ProviderLimits::default(),
+        usage_report: None,
         models: Vec::new(),
         quirks: BTreeSet::new(),
         beta_allow_list: None,
