@@ -154,6 +154,7 @@ impl Gateway {
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
         gateway.tracker().spawn(learned_limits::keep(gateway.clone()));
         gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
+        gateway.tracker().spawn(RoutingHandle::remember(gateway.clone()));
         Ok(gateway)
     }
 
@@ -163,6 +164,7 @@ impl Gateway {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
+        self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
         self.rebuild_names();
         let learned = learned_limits::load(self.store()).await?;
         self.engine().restore(self.store().load_resilience().await?, learned);
