@@ -96,54 +96,6 @@ async fn all_succeed(asking: Vec<JoinHandle<Reply>>) {
     }
 }
 
-/// A quota-share combo of the first account alone.
-async fn shared(team: &Team, cap: Value, config: Value) -> Gate {
-    team.world.change(&team.accounts[0], json!({ "maxConcurrent": cap })).await;
-    team.combo("shared", "quota-share", json!(["openai/m1"]), config).await;
-    let gate = Gate::closed();
-    team.world.script(&team.accounts[0]).then(Step::ok("from 0").held(&gate));
-    gate
-}
-
-#[tokio::test]
-async fn requests_that_share_a_quota_go_one_after_another_up_to_the_cap() {
-    // QS-01, QS-02, QS-03, QS-04
-    for (cap, switched_on, at_once) in
-        [(json!(1), true, 1), (json!(2), true, 2), (Value::Null, true, 5), (json!(1), false, 5)]
-    {
-        let team = Team::start().await;
-        team.world.resilience(json!({ "quotaShareConcurrencyLimit": { "enabled": switched_on } })).await;
-        let gate = shared(&team, cap.clone(), json!({})).await;
-        let asking = ask_often(&team, "shared", 5);
-        team.world.wait_for_calls(&team.accounts[0], at_once as u64).await;
-        team.world.wait_for_waiting(5 - at_once).await;
-        assert_eq!(team.calls()[0], at_once as usize, "{cap} {switched_on}");
-        gate.open();
-        all_succeed(asking).await;
-        assert_eq!(team.calls()[0], 5);
-        team.world.check_invariants().await;
-    }
-}
-
-#[tokio::test]
-async fn a_request_that_shares_a_quota_goes_without_a_place_rather_than_not_at_all() {
-    // QS-05, QS-06
-    let team = Team::start().await;
-    let gate = shared(&team, json!(1), json!({ "queueTimeoutMs": 100, "queueDepth": 1 })).await;
-    let mut asking = ask_often(&team, "shared", 1);
-    team.world.wait_for_calls(&team.accounts[0], 1).await;
-    asking.extend(ask_often(&team, "shared", 1));
-    team.world.wait_for_waiting(1).await;
-    asking.extend(ask_often(&team, "shared", 1));
-    team.world.wait_for_calls(&team.accounts[0], 2).await;
-    assert_eq!(team.world.picture().waiting, 1, "the line was full, so the third went past it");
-    team.world.advance(Millis::new(100));
-    team.world.wait_for_calls(&team.accounts[0], 3).await;
-    gate.open();
-    all_succeed(asking).await;
-    team.world.check_invariants().await;
-}
-
 #[tokio::test]
 async fn a_place_is_held_until_the_stream_ends_and_given_back_however_it_ends() {
     // QS-08, QS-09

@@ -39,7 +39,7 @@ pub(crate) fn provider(dialect: Dialect, base_url: &str) -> Provider {
         key_hint: None,
         egress_bucket: None,
         quota_families: Vec::new(),
-        thinking: std::collections::BTreeMap::new(),
+        thinking: BTreeMap::new(),
         rules: Arc::default(),
         custom: false,
         allow_private_network: false,
