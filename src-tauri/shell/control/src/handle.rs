@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gateway::Gateway;
 use parking_lot::Mutex;
-use tokio::sync::{MutexGuard, mpsc, oneshot};
+use tokio::sync::{MutexGuard, OwnedMutexGuard, mpsc, oneshot};
 
 use crate::health::HealthCache;
 use crate::management_token::TokenKeeper;
@@ -20,6 +20,7 @@ struct Inner {
     listener: mpsc::Sender<ListenerMove>,
     health: Mutex<HealthCache>,
     combo_change: tokio::sync::Mutex<()>,
+    simulation: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Asks the server to listen elsewhere. The answer comes once the new place is reserved: `Ok` carries the word to go,
@@ -44,7 +45,8 @@ impl Control {
     /// `listener` is served by whoever owns the sockets.
     pub fn new(gateway: Gateway, token: TokenKeeper, listener: mpsc::Sender<ListenerMove>) -> Self {
         let combo_change = tokio::sync::Mutex::default();
-        Control(Arc::new(Inner { gateway, token, listener, health: Mutex::default(), combo_change }))
+        let (health, simulation) = (Mutex::default(), Arc::default());
+        Control(Arc::new(Inner { gateway, token, listener, health, combo_change, simulation }))
     }
 
     pub fn gateway(&self) -> &Gateway {
@@ -63,6 +65,12 @@ impl Control {
     /// all others, which must not change before it is stored.
     pub(crate) async fn one_combo_change(&self) -> MutexGuard<'_, ()> {
         self.0.combo_change.lock().await
+    }
+
+    /// Waits until no other simulation runs, and keeps others waiting while the guard lives, which goes with the work: one
+    /// keeps a core busy for seconds.
+    pub(crate) async fn one_simulation(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.0.simulation).lock_owned().await
     }
 
     /// Reserves another place to listen; see [`ListenerMove`]. `None` when the server is stopping.

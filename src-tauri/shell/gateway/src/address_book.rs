@@ -11,7 +11,7 @@ use domain::connection::{AuthType, Connection};
 use domain::model_alias::ModelAlias;
 use domain::wire::reason;
 use domain::{Candidate, ClientKeyId, ConnectionId, Exclusion, Mechanism, ProviderId};
-use routing::NameTable;
+use routing::{NameTable, Target};
 use routing::resolve::Listed;
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
@@ -76,6 +76,15 @@ impl Connections {
     pub fn of_provider<'a>(&'a self, provider: &'a ProviderId) -> impl Iterator<Item = &'a Arc<Entry>> {
         let start = self.entries.partition_point(|entry| entry.connection.provider < *provider);
         self.entries[start..].iter().take_while(move |entry| entry.connection.provider == *provider)
+    }
+
+    /// The accounts that a target of a combo is limited to.
+    pub fn of_target<'c>(&'c self, target: &'c Target) -> impl Iterator<Item = &'c Arc<Entry>> {
+        self.of_provider(&target.provider).filter(|entry| {
+            let id = &entry.connection.id;
+            let pinned = target.connection.as_ref().is_none_or(|pin| pin == id);
+            pinned && (target.allowed_connections.is_empty() || target.allowed_connections.contains(id))
+        })
     }
 
     /// Whether some account of the provider is switched on.

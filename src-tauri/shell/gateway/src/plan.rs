@@ -11,7 +11,7 @@ use resilience::{Admission, Caller};
 use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
-use crate::address_book::{Connections, Entry};
+use crate::address_book::Entry;
 use crate::exchange::upstream_operation;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -88,20 +88,8 @@ pub(crate) fn steps_of(gateway: &Gateway, asker: &Asker<'_>, target: &Target) ->
     let catalog = gateway.catalog();
     let Some(provider) = catalog.get(&target.provider) else { return (Vec::new(), Vec::new()) };
     let connections = gateway.connections();
-    let entries = accounts_of(&connections, target).cloned().collect();
+    let entries = connections.of_target(target).cloned().collect();
     rank_among(gateway, asker, &target.model, provider, entries)
-}
-
-/// The accounts that a target of a combo is limited to.
-pub(crate) fn accounts_of<'c>(
-    connections: &'c Connections,
-    target: &'c Target,
-) -> impl Iterator<Item = &'c Arc<Entry>> {
-    connections.of_provider(&target.provider).filter(|entry| {
-        let id = &entry.connection.id;
-        let pinned = target.connection.as_ref().is_none_or(|pin| pin == id);
-        pinned && (target.allowed_connections.is_empty() || target.allowed_connections.contains(id))
-    })
 }
 
 fn rank_among(

@@ -17,7 +17,7 @@ use crate::address_book::{Connections, Discovered, Entry};
 use crate::combos::{Combos, config_of};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Asker, accounts_of, availability};
+use crate::plan::{Asker, availability};
 
 /// One request's view of everything that names lead to.
 pub(super) struct GatewayBook<'a> {
@@ -139,7 +139,7 @@ impl Book for GatewayBook<'_> {
             target.availability = Availability::Excluded(gone);
             return;
         };
-        let entries: Vec<&Arc<Entry>> = accounts_of(&self.connections, target).collect();
+        let entries: Vec<&Arc<Entry>> = self.connections.of_target(target).collect();
         let facts = facts(self.gateway, provider, target, &entries);
         let availability = self.best(provider, target, &entries);
         drop(entries);

@@ -17,7 +17,7 @@ use super::{Asked, expanded};
 use crate::address_book::Entry;
 use crate::explain::{Answer, Explanation, Question, Route, RouteKind, TargetOutlook};
 use crate::gateway::Gateway;
-use crate::plan::{Asker, accounts_of, steps_of};
+use crate::plan::{Asker, steps_of};
 
 /// A target of a combo, and the account that would be asked first if nobody were spared.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Gateway {
         leaves(expanded(&asked, &routing::combo::Asker::default(), &book), &mut targets);
         let connections = self.connections();
         let with_account = |target: Target| {
-            let entry = accounts_of(&connections, &target).max_by_key(|entry| {
+            let entry = connections.of_target(&target).max_by_key(|entry| {
                 (entry.connection.is_active, std::cmp::Reverse(entry.connection.priority))
             });
             let entry = entry.cloned();

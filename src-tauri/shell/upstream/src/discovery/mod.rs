@@ -19,7 +19,7 @@ use std::fmt;
 pub use dialects::models::ListedModel;
 use domain::{Clock, Millis};
 
-pub use probe::probe;
+pub use probe::{probe, probe_saying};
 
 use crate::target::Target;
 use crate::transport::Transport;
