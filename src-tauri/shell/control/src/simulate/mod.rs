@@ -11,8 +11,6 @@ mod book;
 mod ground;
 mod outcomes;
 mod story;
-#[cfg(test)]
-mod tests;
 mod traveller;
 mod walk;
 mod world;

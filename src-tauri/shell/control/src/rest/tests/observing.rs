@@ -113,6 +113,7 @@ fn record(n: u64, outcome: RequestOutcome, world: &World) -> RequestRecord {
                 connection_name: "work".to_owned(),
                 started_at: at,
                 queued: Millis::ZERO,
+                execution_key: None,
                 connect: Some(Millis::new(40)),
                 first_token: Some(Millis::new(300)),
                 duration: Millis::new(1_200),
