@@ -134,12 +134,7 @@ pub(crate) enum Destination {
 impl Gateway {
     /// Plans a request for `model` as if an agent asked in a dialect that the provider speaks, with this key or without
     /// restrictions. Whether the key itself is still accepted is not looked at.
-    pub fn explain(
-        &self,
-        model: &str,
-        key: Option<&ClientKey>,
-        question: &Question,
-    ) -> Result<Explanation, NotFound> {
+    pub fn explain(&self, model: &str, key: Option<&ClientKey>, question: &Question) -> Result<Explanation, NotFound> {
         match self.destination(model)? {
             Destination::Direct(resolved) => self.explain_direct(model, &resolved, key, question),
             Destination::Combo { asked, rule } => {

@@ -19,8 +19,7 @@ pub async fn combos_metrics(control: &Control, query: ComboMetricsQuery) -> Resu
     let since = query.since.map_or_else(|| control.now() - USUALLY, Instant::timestamp);
     let mut combos = Vec::new();
     for combo in control.combos().iter() {
-        let wanted =
-            store::RequestFilter { combo: Some(combo.name.clone()), since: Some(since), ..Default::default() };
+        let wanted = store::RequestFilter { combo: Some(combo.name.clone()), since: Some(since), ..Default::default() };
         combos.push(of(combo, &requests::newest(control, &wanted, MOST).await?));
     }
     Ok(ComboMetrics { combos })

@@ -8,11 +8,11 @@ use domain::wire::reason;
 use domain::{Availability, Candidate, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId, Timestamp};
 use gateway::{Entry, Telemetries, catalogued, models_of, weighed};
 use resilience::{Admission, Caller, Engine};
+use routing::Target;
 use routing::account::{self, Accounts};
 use routing::auto_name::Listed;
 use routing::combo::{Book, Combo, Config};
 use routing::target::Facts;
-use routing::Target;
 
 use super::ground::Ground;
 

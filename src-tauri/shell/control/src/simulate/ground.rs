@@ -111,9 +111,7 @@ impl Ground {
             return self.combo(id).map(Way::Combo);
         }
         match routing::resolve_name(&story.name, &self.names, &self.table).ok()? {
-            Resolution::Direct(resolved) => {
-                Some(Way::Direct { provider: resolved.provider, model: resolved.model })
-            }
+            Resolution::Direct(resolved) => Some(Way::Direct { provider: resolved.provider, model: resolved.model }),
             Resolution::Combo { id, .. } => self.combo(&id).map(Way::Combo),
             Resolution::Auto { name, .. } => {
                 let auto = AutoName::parse(&name)?;

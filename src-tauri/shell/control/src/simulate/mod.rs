@@ -165,10 +165,7 @@ fn changed(
 }
 
 /// The settings in force with a patch laid over them, whose members are those of the one tree or of the other.
-fn settings_with(
-    control: &Control,
-    patch: BTreeMap<String, Value>,
-) -> Result<settings::Settings, ControlError> {
+fn settings_with(control: &Control, patch: BTreeMap<String, Value>) -> Result<settings::Settings, ControlError> {
     let own = control.with_layered(settings::Layered::tree);
     let (general, resilience): (BTreeMap<_, _>, BTreeMap<_, _>) =
         patch.into_iter().partition(|(name, _)| own.get(name).is_some());

@@ -150,9 +150,7 @@ impl<'w> Traveller<'w> {
         let provider = ground.catalog.get(&stand.candidate.provider);
         let own = provider.and_then(|provider| provider.start_timeout);
         let patience = match self.chosen() {
-            Some(Chosen { config, .. }) => {
-                Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) }
-            }
+            Some(Chosen { config, .. }) => Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
             None => Patience::default(),
         };
         Admission {

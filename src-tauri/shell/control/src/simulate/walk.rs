@@ -360,11 +360,7 @@ fn remaining<'t>(traveller: &'t Traveller<'_>) -> Vec<&'t Target> {
     traveller.order.iter().skip(traveller.at + 1).map(|place| &place.target).collect()
 }
 
-fn position<'t>(
-    traveller: &'t Traveller<'_>,
-    candidate: &'t Candidate,
-    remaining: &'t [&'t Target],
-) -> Position<'t> {
+fn position<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate, remaining: &'t [&'t Target]) -> Position<'t> {
     Position {
         combo: traveller.chosen().map(|chosen| &*chosen.config),
         target: &traveller.order[traveller.at].target,
@@ -427,12 +423,7 @@ fn told_of(candidate: &Candidate, exclusion: Exclusion) -> ExclusionRecord {
     }
 }
 
-fn attempt(
-    traveller: &Traveller<'_>,
-    candidate: &Candidate,
-    sample: &Sample,
-    now: domain::Timestamp,
-) -> AttemptRecord {
+fn attempt(traveller: &Traveller<'_>, candidate: &Candidate, sample: &Sample, now: domain::Timestamp) -> AttemptRecord {
     AttemptRecord {
         n: u32::try_from(traveller.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
         provider: candidate.provider.clone(),

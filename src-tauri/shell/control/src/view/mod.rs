@@ -7,8 +7,8 @@
 mod app;
 mod catalog;
 mod combo;
-mod connection;
 mod combo_trial;
+mod connection;
 mod explanation;
 mod health;
 mod key;

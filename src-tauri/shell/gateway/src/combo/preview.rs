@@ -45,9 +45,9 @@ impl Gateway {
         leaves(expanded(&asked, &routing::combo::Asker::default(), &book), &mut targets);
         let connections = self.connections();
         let with_account = |target: Target| {
-            let entry = connections.of_target(&target).max_by_key(|entry| {
-                (entry.connection.is_active, std::cmp::Reverse(entry.connection.priority))
-            });
+            let entry = connections
+                .of_target(&target)
+                .max_by_key(|entry| (entry.connection.is_active, std::cmp::Reverse(entry.connection.priority)));
             let entry = entry.cloned();
             ComboTarget { target, entry }
         };

@@ -284,7 +284,10 @@ async fn a_simulation_refuses_what_it_does_not_understand_by_its_name() {
             json!({ "mode": "replay", "hours": 1, "change": { "settings": { "gateway": { "port": -1 } } } }),
             "change.settings.gateway.port",
         ),
-        (json!({ "mode": "replay", "hours": 1, "change": { "settings": { "nothing": 1 } } }), "change.settings.nothing"),
+        (
+            json!({ "mode": "replay", "hours": 1, "change": { "settings": { "nothing": 1 } } }),
+            "change.settings.nothing",
+        ),
     ] {
         let reply = world.call("POST", SIMULATE, Some(body.clone())).await;
         assert_eq!((reply.status.as_u16(), reply.refusal().2), (400, field), "{body}: {}", reply.text);
@@ -322,7 +325,10 @@ async fn what_combos_did_is_counted_by_combo_and_target() {
     assert_eq!((&team["requests"], &team["successes"], &team["failures"]), (&json!(120), &json!(100), &json!(20)));
     assert_eq!((&team["p50Ms"], &team["p95Ms"]), (&json!(2_000), &json!(2_000)));
     let target = &team["targets"][0];
-    assert_eq!((&target["executionKey"], &target["model"], &target["failures"]), (&json!("s1"), &json!("m1"), &json!(20)));
+    assert_eq!(
+        (&target["executionKey"], &target["model"], &target["failures"]),
+        (&json!("s1"), &json!("m1"), &json!(20))
+    );
     assert_eq!(team["targets"].as_array().map(Vec::len), Some(1));
     let later = world.ok("GET", "/api/combos/metrics?since=2030-01-01T00:00:00Z", None).await;
     assert_eq!((&later["combos"][0]["requests"], &later["combos"][0]["lastUsedAt"]), (&json!(0), &Value::Null));
