@@ -4,7 +4,7 @@ use acceptance::chat_body;
 use fake_upstream::Step;
 use serde_json::json;
 
-use crate::team::{PROVIDERS, Team, models, who};
+use crate::team::{PROVIDERS, Team, models, told, who};
 
 fn counted(served: &[usize]) -> [usize; 3] {
     [0, 1, 2].map(|n| served.iter().filter(|who| **who == n).count())
@@ -24,7 +24,13 @@ async fn in_the_order_of_the_list() {
 async fn by_weight() {
     let team = Team::start().await;
     let weighed = |n: usize, weight: u32| json!({ "model": format!("{}/m1", PROVIDERS[n]), "weight": weight });
-    team.combo("team", "weighted", json!([weighed(0, 75), weighed(1, 25), weighed(2, 0)]), json!({})).await;
+    team.combo(
+        "team",
+        "weighted",
+        json!([weighed(0, 75), weighed(1, 25), weighed(2, 0)]),
+        json!({ "disableSessionStickiness": true }),
+    )
+    .await;
     let counts = counted(&team.served("team", 120).await);
     assert!(counts[0] > 60 && counts[1] > 12 && counts[2] == 0, "{counts:?}");
     team.world.check_invariants().await;
@@ -33,7 +39,8 @@ async fn by_weight() {
 #[tokio::test]
 async fn in_turn_also_when_all_come_at_once() {
     let team = Team::start().await;
-    team.three("round-robin").await;
+    let room = json!({ "concurrencyPerModel": 32, "queueDepth": 100 });
+    team.combo("team", "round-robin", models(), room).await;
     assert_eq!(team.served("team", 4).await, [0, 1, 2, 0]);
     let asking: Vec<_> = (0..99)
         .map(|_| {
@@ -56,7 +63,9 @@ async fn by_chance() {
         let team = Team::start().await;
         team.three(strategy).await;
         let counts = counted(&team.served("team", 60).await);
-        assert!(counts.iter().all(|count| *count > 3), "{strategy}: {counts:?}");
+        // Of two that are drawn the better known one is asked, so not everybody need come to it.
+        let least = if strategy == "random" { 3 } else { 2 };
+        assert!(counts.iter().filter(|count| **count > 3).count() >= least, "{strategy}: {counts:?}");
         team.world.check_invariants().await;
     }
 }
@@ -130,14 +139,23 @@ fn used(session: f64, weekly: f64, resets_in: u64, now: u64) -> Vec<(&'static st
     ]
 }
 
+fn json_headers() -> http::HeaderMap {
+    http::HeaderMap::from_iter([(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"))])
+}
+
 #[tokio::test]
 async fn by_what_replies_announce_of_quotas() {
-    for (strategy, expected) in [("headroom", 1), ("reset-aware", 1), ("reset-window", 0)] {
+    for (strategy, expected) in [("headroom", 1), ("reset-aware", 0), ("reset-window", 0)] {
         let team = Team::start().await;
         let now = team.world.now().as_millis();
         let claude = [team.world.connect("claude", "x").await, team.world.connect("claude", "y").await];
         for (n, (account, (usage, resets_in))) in claude.iter().zip([(0.8, 3_600_u64), (0.2, 500_000)]).enumerate() {
-            let mut step = Step::ok(format!("from {n}"));
+            let answer = json!({
+                "id": "msg_1", "type": "message", "role": "assistant", "model": "m1",
+                "content": [{ "type": "text", "text": format!("from {n}") }],
+                "stop_reason": "end_turn", "stop_sequence": null, "usage": { "input_tokens": 1, "output_tokens": 1 },
+            });
+            let mut step = Step::raw(200, json_headers(), answer.to_string());
             for (name, value) in used(usage, usage, resets_in, now) {
                 step = step.with_header(name, &value);
             }
@@ -163,7 +181,7 @@ async fn a_conversation_keeps_its_account_when_another_one_joins() {
     for (n, account) in accounts.iter().enumerate() {
         team.world.script(account).then(Step::ok(format!("from {n} ")));
     }
-    team.combo("team", "cache-optimized", json!(["openai/m1"]), json!({})).await;
+    team.combo("team", "cache-optimized", json!(["openai/m1"]), json!({ "disableSessionStickiness": true })).await;
     let ask = |n: usize| {
         let agent = team.world.agent();
         async move {
@@ -234,7 +252,7 @@ async fn a_panel_with_one_answer_and_one_with_none() {
     team.fails(1, 500);
     team.world.script_model(&team.accounts[2], "m1").then(Step::error(500, "down"));
     let reply = team.ask("team").await;
-    assert!(reply.status >= 500, "{}", reply.text());
+    assert!(reply.status.is_server_error(), "{}", reply.text());
     assert!(team.world.calls(&team.accounts[2]).iter().all(|call| call.model.as_deref() != Some("judge")));
     team.world.check_invariants().await;
 }
@@ -250,7 +268,7 @@ async fn each_step_works_on_what_the_step_before_wrote() {
     team.combo("team", "pipeline", steps, json!({})).await;
     let reply = team.world.agent().post("/v1/chat/completions", chat_body("team", true)).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
-    assert!(reply.text().contains("from 2") && reply.text().contains("[DONE]"), "{}", reply.text());
+    assert_eq!(told(&reply), "from 2");
     let sent = |n: usize| team.world.calls(&team.accounts[n])[0].json();
     assert_eq!((&sent(0)["stream"] == &json!(true), sent(0).to_string().contains("Draft a plan.")), (false, true));
     assert!(sent(1).to_string().contains("from 0") && sent(1).to_string().contains("Improve the plan."));

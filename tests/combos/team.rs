@@ -44,7 +44,7 @@ impl Team {
 
     /// A combo of the model `m1` of all three providers, without repetitions.
     pub(crate) async fn three(&self, strategy: &str) -> Value {
-        self.combo("team", strategy, models(), json!({})).await
+        self.combo("team", strategy, models(), json!({ "disableSessionStickiness": true })).await
     }
 
     pub(crate) async fn ask(&self, name: &str) -> Reply {
@@ -83,4 +83,12 @@ pub(crate) fn models() -> Value {
 pub(crate) fn who(reply: &Reply) -> usize {
     assert_eq!(reply.status, 200, "{}", reply.text());
     (0..3).find(|n| reply.text().contains(&format!("from {n}"))).unwrap_or_else(|| panic!("{}", reply.text()))
+}
+
+/// The text of a good stream.
+pub(crate) fn told(reply: &Reply) -> String {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert!(reply.text().ends_with("data: [DONE]\n\n"), "{}", reply.text());
+    let chunks = reply.events().into_iter().filter_map(|event| serde_json::from_str::<Value>(&event.data).ok());
+    chunks.filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned)).collect()
 }

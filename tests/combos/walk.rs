@@ -6,7 +6,7 @@ use fake_upstream::Step;
 use http::Method;
 use serde_json::json;
 
-use crate::team::{Team, models, who};
+use crate::team::{Team, models, told, who};
 
 #[tokio::test]
 async fn a_failing_target_is_followed_by_the_next_with_its_own_address_key_model_and_format() {
@@ -97,8 +97,7 @@ async fn a_stream_falls_over_before_its_first_word_and_never_after() {
     team.world.script(&team.accounts[0]).then(Step::ok("never seen").cut(40));
     let reply = team.world.agent().post("/v1/chat/completions", chat_body("team", true)).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
-    assert!(reply.text().contains("from 1") && reply.text().contains("[DONE]"), "{}", reply.text());
-    assert!(!reply.text().contains("never seen"), "{}", reply.text());
+    assert_eq!(told(&reply), "from 1");
     team.world.check_invariants().await;
 }
 
@@ -125,6 +124,20 @@ async fn a_target_that_may_be_left_for_an_exhausted_quota_only_keeps_the_request
     let reply = team.ask("kept").await;
     assert_eq!(reply.status, 503, "{}", reply.text());
     assert_eq!(team.calls(), [1, 0, 0]);
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_s_own_text_comes_before_what_the_client_s_system_says() {
+    let team = Team::start().await;
+    let body = json!({
+        "name": "told", "strategy": "priority", "models": ["openai/m1"], "system_message": "Answer in rhymes.",
+    });
+    team.world.managed(Method::POST, "/api/combos", Some(body)).await;
+    assert_eq!(who(&team.ask("told").await), 0);
+    let sent = team.world.calls(&team.accounts[0])[0].json();
+    assert_eq!(sent["messages"][0], json!({ "role": "system", "content": "Answer in rhymes." }));
+    assert_eq!(sent["messages"][1]["role"], "user");
     team.world.check_invariants().await;
 }
 

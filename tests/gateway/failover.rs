@@ -430,15 +430,18 @@ async fn priority_decides_who_is_asked_first_and_a_full_account_is_passed_over()
     assert_eq!(world.agent().post(&ask.path, ask.body.clone()).await.status, 200);
     assert_eq!((world.calls(&first).len(), world.calls(&second).len()), (2, 2));
     world.managed(Method::PATCH, &format!("/api/providers/{}", first.id), Some(json!({"isActive": false}))).await;
-    let reply = world.agent().post(&ask.path, ask.body.clone()).await;
-    assert_refused_with_wait(&reply);
+    let (agent, late) = (world.agent(), ask.clone());
+    let waiting = tokio::spawn(async move { agent.post(&late.path, late.body).await });
+    world.wait_for_waiting(1).await;
+    world.advance(Millis::seconds(30));
+    assert_refused_with_wait(&waiting.await.expect("an answer"));
     holding.abort();
     world.wait_for_endings(&second, 2).await;
     world.check_invariants().await;
 }
 
 fn assert_refused_with_wait(reply: &Reply) {
-    assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (429, "ALL_TARGETS_SKIPPED"), "{}", reply.text());
+    assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (503, "SEMAPHORE_TIMEOUT"), "{}", reply.text());
     assert_eq!(reply.header("retry-after"), Some("1"));
 }
 

@@ -274,7 +274,10 @@ async fn a_copy_has_steps_of_its_own() {
     assert_eq!(copy["compositeTiers"]["tiers"]["t"]["stepId"], copy["models"][1]["id"]);
     assert_error(&world.manage(Method::POST, &path, Some(json!({"name": "two"}))).await, 409, "conflict");
     assert_error(&world.manage(Method::POST, &path, Some(json!({"name": ""}))).await, 400, "invalid_request");
-    assert_eq!(names(&listed(&world).await), ["one", "two"]);
+    for _ in 0..2 {
+        world.managed(Method::POST, &path, None).await;
+    }
+    assert_eq!(names(&listed(&world).await), ["one", "two", "one copy", "one copy 2"]);
 }
 
 #[tokio::test]

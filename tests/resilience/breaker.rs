@@ -311,8 +311,11 @@ async fn what_is_the_clients_or_our_own_doing_is_not_counted() {
     world.script(&c1).then(Step::Hang);
     for number in 1..=20_u64 {
         let asking = begin(&world, &c1, &ask(AK, "m1")).await;
-        let reply = post_m1(&world, AK).await;
-        assert_eq!(reply.status, 429, "the account is at its limit: {}", reply.text());
+        let late = at_once(&world, &ask(AK, "m1"), 1).next().expect("a request");
+        world.wait_for_waiting(1).await;
+        world.advance(Millis::seconds(30));
+        let reply = late.await.expect("an answer");
+        assert_eq!(reply.status, 503, "the account is at its limit: {}", reply.text());
         asking.abort();
         world.wait_for_endings(&c1, number).await;
         world.settle().await;

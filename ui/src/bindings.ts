@@ -36,6 +36,19 @@ export const commands = {
 	alias_create: (input: AliasDraft) => typedError<AliasReply, ControlError>(__TAURI_INVOKE("alias_create", { input })),
 	alias_update: (id: string, input: AliasChange) => typedError<AliasReply, ControlError>(__TAURI_INVOKE("alias_update", { id, input })),
 	alias_delete: (id: string) => typedError<Done, ControlError>(__TAURI_INVOKE("alias_delete", { id })),
+	combos_list: (input: ComboFilter) => typedError<Combos, ControlError>(__TAURI_INVOKE("combos_list", { input })),
+	combo_get: (id: string) => typedError<ComboReply, ControlError>(__TAURI_INVOKE("combo_get", { id })),
+	combo_create: (input: ComboDraft) => typedError<ComboReply, ControlError>(__TAURI_INVOKE("combo_create", { input })),
+	combo_update: (id: string, input: ComboChange) => typedError<ComboReply, ControlError>(__TAURI_INVOKE("combo_update", { id, input })),
+	combo_delete: (id: string) => typedError<Done, ControlError>(__TAURI_INVOKE("combo_delete", { id })),
+	combos_reorder: (input: ComboOrder) => typedError<Combos, ControlError>(__TAURI_INVOKE("combos_reorder", { input })),
+	combo_duplicate: (id: string, input: ComboCopy) => typedError<ComboReply, ControlError>(__TAURI_INVOKE("combo_duplicate", { id, input })),
+	combos_export: (input: ComboSelection) => typedError<ComboDocument, ControlError>(__TAURI_INVOKE("combos_export", { input })),
+	combos_import: (input: ComboImport) => typedError<CombosImported, ControlError>(__TAURI_INVOKE("combos_import", { input })),
+	combo_mappings_list: () => typedError<ComboMappings, ControlError>(__TAURI_INVOKE("combo_mappings_list")),
+	combo_mapping_create: (input: ComboMappingDraft) => typedError<ComboMappingReply, ControlError>(__TAURI_INVOKE("combo_mapping_create", { input })),
+	combo_mapping_update: (id: string, input: ComboMappingChange) => typedError<ComboMappingReply, ControlError>(__TAURI_INVOKE("combo_mapping_update", { id, input })),
+	combo_mapping_delete: (id: string) => typedError<Done, ControlError>(__TAURI_INVOKE("combo_mapping_delete", { id })),
 	models_list: (input: ModelFilter) => typedError<Models, ControlError>(__TAURI_INVOKE("models_list", { input })),
 	requests_list: (input: RequestFilter) => typedError<Requests, ControlError>(__TAURI_INVOKE("requests_list", { input })),
 	request_get: (id: string) => typedError<RequestDetail, ControlError>(__TAURI_INVOKE("request_get", { id })),
@@ -76,14 +89,14 @@ export const commands = {
 };
 
 /* Constants */
-export const operations = [{"kind":"read","method":"GET","name":"app_get","open":false,"path":"/api/app","status":200,"summary":"The program: version, data folder, address","topics":["keys","settings"]},{"kind":"read","method":"GET","name":"health_get","open":true,"path":"/api/monitoring/health","status":200,"summary":"Health, without a token","topics":["connections","cooldowns","breakers","lockouts","keys"]},{"kind":"read","method":"GET","name":"catalog_providers","open":false,"path":"/api/catalog/providers","status":200,"summary":"Providers that can be connected","topics":["connections"]},{"kind":"read","method":"GET","name":"connections_list","open":false,"path":"/api/providers","status":200,"summary":"Connections, by provider and priority","topics":["connections","cooldowns"]},{"kind":"read","method":"GET","name":"connection_get","open":false,"path":"/api/providers/{id}","status":200,"summary":"One connection with its health","topics":["connections","cooldowns","breakers","lockouts"]},{"kind":"read","method":"GET","name":"connection_models","open":false,"path":"/api/providers/{id}/models","status":200,"summary":"Models a connection offers","topics":["connections"]},{"kind":"read","method":"GET","name":"nodes_list","open":false,"path":"/api/provider-nodes","status":200,"summary":"Custom providers","topics":["connections"]},{"kind":"read","method":"GET","name":"node_get","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"One custom provider","topics":["connections"]},{"kind":"read","method":"GET","name":"keys_list","open":false,"path":"/api/keys","status":200,"summary":"Client keys, without the keys themselves","topics":["keys"]},{"kind":"read","method":"GET","name":"aliases_list","open":false,"path":"/api/models/aliases","status":200,"summary":"The user's own names for models","topics":["combos"]},{"kind":"read","method":"GET","name":"models_list","open":false,"path":"/api/models/catalog","status":200,"summary":"Models that can be asked for","topics":["connections","combos"]},{"kind":"read","method":"GET","name":"requests_list","open":false,"path":"/api/requests","status":200,"summary":"The request log, newest first","topics":["requests"]},{"kind":"read","method":"GET","name":"request_get","open":false,"path":"/api/requests/{id}","status":200,"summary":"The story of one request","topics":["requests"]},{"kind":"read","method":"GET","name":"usage_summary","open":false,"path":"/api/usage/summary","status":200,"summary":"Consumption in groups","topics":["usage"]},{"kind":"read","method":"GET","name":"resilience_get","open":false,"path":"/api/resilience","status":200,"summary":"The resilience settings","topics":["settings"]},{"kind":"read","method":"GET","name":"breakers_list","open":false,"path":"/api/resilience/breakers","status":200,"summary":"Circuit breakers with their latest changes","topics":["breakers"]},{"kind":"read","method":"GET","name":"model_cooldowns_list","open":false,"path":"/api/resilience/model-cooldowns","status":200,"summary":"Models that rest on one account","topics":["lockouts","connections"]},{"kind":"read","method":"GET","name":"cooldowns_list","open":false,"path":"/api/resilience/cooldowns","status":200,"summary":"Connections, and what keeps each out of routing","topics":["cooldowns","lockouts","connections"]},{"kind":"read","method":"GET","name":"resilience_connections","open":false,"path":"/api/resilience/connections","status":200,"summary":"Connections and breakers with what they did of late","topics":["connections","cooldowns","breakers","lockouts","usage"]},{"kind":"read","method":"GET","name":"resilience_explain","open":false,"path":"/api/resilience/explain","status":200,"summary":"Where a model would go now, and who is left out","topics":["connections","cooldowns","breakers","lockouts","combos"]},{"kind":"read","method":"GET","name":"settings_get","open":false,"path":"/api/settings","status":200,"summary":"The settings tree with its sources","topics":["settings"]},{"kind":"read","method":"GET","name":"settings_fields","open":false,"path":"/api/settings/fields","status":200,"summary":"What each setting is: bounds, default, source","topics":["settings"]},{"kind":"read","method":"GET","name":"management_token_get","open":false,"path":"/api/management-token","status":200,"summary":"The management token","topics":["settings"]},{"kind":"change","method":"POST","name":"connection_create","open":false,"path":"/api/providers","status":201,"summary":"Add a connection","topics":["connections"]},{"kind":"change","method":"PATCH","name":"connection_update","open":false,"path":"/api/providers/{id}","status":200,"summary":"Change a connection","topics":["connections","cooldowns"]},{"kind":"change","method":"DELETE","name":"connection_delete","open":false,"path":"/api/providers/{id}","status":200,"summary":"Remove a connection","topics":["connections","cooldowns","lockouts"]},{"kind":"change","method":"POST","name":"connection_restore","open":false,"path":"/api/providers/{id}/restore","status":200,"summary":"Undo the removal of a connection","topics":["connections"]},{"kind":"change","method":"POST","name":"connection_test","open":false,"path":"/api/providers/{id}/test","status":200,"summary":"Test a connection; success clears its errors","topics":["connections","cooldowns","lockouts"]},{"kind":"change","method":"POST","name":"connection_reset","open":false,"path":"/api/providers/{id}/reset","status":200,"summary":"Clear a connection's errors","topics":["connections","cooldowns","lockouts"]},{"kind":"change","method":"POST","name":"connections_test","open":false,"path":"/api/providers/test","status":200,"summary":"Test several connections; changes nothing","topics":[]},{"kind":"change","method":"POST","name":"connection_validate","open":false,"path":"/api/providers/validate","status":200,"summary":"Try a credential without storing it","topics":[]},{"kind":"change","method":"PUT","name":"connections_order","open":false,"path":"/api/providers/order","status":200,"summary":"Set the order of a provider's connections","topics":["connections"]},{"kind":"change","method":"POST","name":"node_create","open":false,"path":"/api/provider-nodes","status":201,"summary":"Add a custom provider","topics":["connections"]},{"kind":"change","method":"PATCH","name":"node_update","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"Change a custom provider","topics":["connections"]},{"kind":"change","method":"DELETE","name":"node_delete","open":false,"path":"/api/provider-nodes/{id}","status":200,"summary":"Remove a custom provider","topics":["connections"]},{"kind":"change","method":"POST","name":"node_test","open":false,"path":"/api/provider-nodes/{id}/test","status":200,"summary":"Ask a custom provider for its models","topics":[]},{"kind":"change","method":"POST","name":"key_create","open":false,"path":"/api/keys","status":201,"summary":"Make a client key, shown once","topics":["keys"]},{"kind":"change","method":"PATCH","name":"key_update","open":false,"path":"/api/keys/{id}","status":200,"summary":"Change a client key","topics":["keys"]},{"kind":"change","method":"POST","name":"key_rotate","open":false,"path":"/api/keys/{id}/rotate","status":200,"summary":"Replace a client key; the old one stops at once","topics":["keys"]},{"kind":"change","method":"DELETE","name":"key_delete","open":false,"path":"/api/keys/{id}","status":200,"summary":"Revoke a client key","topics":["keys"]},{"kind":"change","method":"POST","name":"alias_create","open":false,"path":"/api/models/aliases","status":201,"summary":"Name a model","topics":["combos"]},{"kind":"change","method":"PATCH","name":"alias_update","open":false,"path":"/api/models/aliases/{id}","status":200,"summary":"Change a name","topics":["combos"]},{"kind":"change","method":"DELETE","name":"alias_delete","open":false,"path":"/api/models/aliases/{id}","status":200,"summary":"Remove a name","topics":["combos"]},{"kind":"change","method":"DELETE","name":"requests_delete","open":false,"path":"/api/requests","status":200,"summary":"Delete from the request log","topics":["requests","usage"]},{"kind":"change","method":"PATCH","name":"resilience_update","open":false,"path":"/api/resilience","status":200,"summary":"Change resilience settings","topics":["settings"]},{"kind":"change","method":"POST","name":"resilience_reset","open":false,"path":"/api/resilience/reset","status":200,"summary":"Close all circuit breakers and end all model locks","topics":["breakers","lockouts"]},{"kind":"change","method":"DELETE","name":"health_reset","open":false,"path":"/api/monitoring/health","status":200,"summary":"Close all circuit breakers","topics":["breakers"]},{"kind":"change","method":"POST","name":"breaker_reset","open":false,"path":"/api/resilience/breakers/{id}/reset","status":200,"summary":"Close one provider's circuit breaker","topics":["breakers"]},{"kind":"change","method":"DELETE","name":"model_cooldowns_clear","open":false,"path":"/api/resilience/model-cooldowns","status":200,"summary":"End model locks","topics":["lockouts"]},{"kind":"change","method":"POST","name":"cooldowns_clear","open":false,"path":"/api/resilience/cooldowns","status":200,"summary":"Make connections eligible again; terminal states stay","topics":["cooldowns","lockouts","connections"]},{"kind":"change","method":"POST","name":"banned_signals_preview","open":false,"path":"/api/resilience/banned-signals/preview","status":200,"summary":"What a phrase would have hit, had it been a ban signal","topics":[]},{"kind":"change","method":"PATCH","name":"settings_update","open":false,"path":"/api/settings","status":200,"summary":"Change settings","topics":["settings"]},{"kind":"change","method":"POST","name":"management_token_rotate","open":false,"path":"/api/management-token/rotate","status":200,"summary":"Replace the management token","topics":["settings"]}] as const;
+export const operations = [{"name":"app_get","method":"GET","path":"/api/app","kind":"read","topics":["keys","settings"],"open":false,"status":200,"summary":"The program: version, data folder, address"},{"name":"health_get","method":"GET","path":"/api/monitoring/health","kind":"read","topics":["connections","cooldowns","breakers","lockouts","keys"],"open":true,"status":200,"summary":"Health, without a token"},{"name":"catalog_providers","method":"GET","path":"/api/catalog/providers","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Providers that can be connected"},{"name":"connections_list","method":"GET","path":"/api/providers","kind":"read","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Connections, by provider and priority"},{"name":"connection_get","method":"GET","path":"/api/providers/{id}","kind":"read","topics":["connections","cooldowns","breakers","lockouts"],"open":false,"status":200,"summary":"One connection with its health"},{"name":"connection_models","method":"GET","path":"/api/providers/{id}/models","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Models a connection offers"},{"name":"nodes_list","method":"GET","path":"/api/provider-nodes","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Custom providers"},{"name":"node_get","method":"GET","path":"/api/provider-nodes/{id}","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"One custom provider"},{"name":"keys_list","method":"GET","path":"/api/keys","kind":"read","topics":["keys"],"open":false,"status":200,"summary":"Client keys, without the keys themselves"},{"name":"aliases_list","method":"GET","path":"/api/models/aliases","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"The user's own names for models"},{"name":"combos_list","method":"GET","path":"/api/combos","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos in their order"},{"name":"combo_get","method":"GET","path":"/api/combos/{id}","kind":"read","topics":["combos","connections"],"open":false,"status":200,"summary":"One combo, and what is worth knowing about it"},{"name":"combos_export","method":"GET","path":"/api/combos/export","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos as a document for another installation"},{"name":"combo_mappings_list","method":"GET","path":"/api/model-combo-mappings","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Patterns of model names that lead to a combo, in the order in which they are asked"},{"name":"models_list","method":"GET","path":"/api/models/catalog","kind":"read","topics":["connections","combos"],"open":false,"status":200,"summary":"Models that can be asked for"},{"name":"requests_list","method":"GET","path":"/api/requests","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The request log, newest first"},{"name":"request_get","method":"GET","path":"/api/requests/{id}","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The story of one request"},{"name":"usage_summary","method":"GET","path":"/api/usage/summary","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"Consumption in groups"},{"name":"resilience_get","method":"GET","path":"/api/resilience","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The resilience settings"},{"name":"breakers_list","method":"GET","path":"/api/resilience/breakers","kind":"read","topics":["breakers"],"open":false,"status":200,"summary":"Circuit breakers with their latest changes"},{"name":"model_cooldowns_list","method":"GET","path":"/api/resilience/model-cooldowns","kind":"read","topics":["lockouts","connections"],"open":false,"status":200,"summary":"Models that rest on one account"},{"name":"cooldowns_list","method":"GET","path":"/api/resilience/cooldowns","kind":"read","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Connections, and what keeps each out of routing"},{"name":"resilience_connections","method":"GET","path":"/api/resilience/connections","kind":"read","topics":["connections","cooldowns","breakers","lockouts","usage"],"open":false,"status":200,"summary":"Connections and breakers with what they did of late"},{"name":"resilience_explain","method":"GET","path":"/api/resilience/explain","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"Where a model would go now, and who is left out"},{"name":"settings_get","method":"GET","path":"/api/settings","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The settings tree with its sources"},{"name":"settings_fields","method":"GET","path":"/api/settings/fields","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"What each setting is: bounds, default, source"},{"name":"management_token_get","method":"GET","path":"/api/management-token","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The management token"},{"name":"connection_create","method":"POST","path":"/api/providers","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a connection"},{"name":"connection_update","method":"PATCH","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Change a connection"},{"name":"connection_delete","method":"DELETE","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Remove a connection"},{"name":"connection_restore","method":"POST","path":"/api/providers/{id}/restore","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Undo the removal of a connection"},{"name":"connection_test","method":"POST","path":"/api/providers/{id}/test","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Test a connection; success clears its errors"},{"name":"connection_reset","method":"POST","path":"/api/providers/{id}/reset","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Clear a connection's errors"},{"name":"connections_test","method":"POST","path":"/api/providers/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Test several connections; changes nothing"},{"name":"connection_validate","method":"POST","path":"/api/providers/validate","kind":"change","topics":[],"open":false,"status":200,"summary":"Try a credential without storing it"},{"name":"connections_order","method":"PUT","path":"/api/providers/order","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Set the order of a provider's connections"},{"name":"node_create","method":"POST","path":"/api/provider-nodes","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a custom provider"},{"name":"node_update","method":"PATCH","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Change a custom provider"},{"name":"node_delete","method":"DELETE","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Remove a custom provider"},{"name":"node_test","method":"POST","path":"/api/provider-nodes/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask a custom provider for its models"},{"name":"key_create","method":"POST","path":"/api/keys","kind":"change","topics":["keys"],"open":false,"status":201,"summary":"Make a client key, shown once"},{"name":"key_update","method":"PATCH","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Change a client key"},{"name":"key_rotate","method":"POST","path":"/api/keys/{id}/rotate","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Replace a client key; the old one stops at once"},{"name":"key_delete","method":"DELETE","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Revoke a client key"},{"name":"alias_create","method":"POST","path":"/api/models/aliases","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Name a model"},{"name":"alias_update","method":"PATCH","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a name"},{"name":"alias_delete","method":"DELETE","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a name"},{"name":"combo_create","method":"POST","path":"/api/combos","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Make a combo"},{"name":"combo_update","method":"PATCH","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a combo"},{"name":"combo_delete","method":"DELETE","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a combo that nothing leads to"},{"name":"combos_reorder","method":"PUT","path":"/api/combos/order","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Set the order of the combos"},{"name":"combo_duplicate","method":"POST","path":"/api/combos/{id}/duplicate","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Copy a combo under another name"},{"name":"combos_import","method":"POST","path":"/api/combos/import","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Take combos over from a document, all or none"},{"name":"combo_mapping_create","method":"POST","path":"/api/model-combo-mappings","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Lead names of models to a combo"},{"name":"combo_mapping_update","method":"PATCH","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a mapping"},{"name":"combo_mapping_delete","method":"DELETE","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a mapping"},{"name":"requests_delete","method":"DELETE","path":"/api/requests","kind":"change","topics":["requests","usage"],"open":false,"status":200,"summary":"Delete from the request log"},{"name":"resilience_update","method":"PATCH","path":"/api/resilience","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change resilience settings"},{"name":"resilience_reset","method":"POST","path":"/api/resilience/reset","kind":"change","topics":["breakers","lockouts"],"open":false,"status":200,"summary":"Close all circuit breakers and end all model locks"},{"name":"health_reset","method":"DELETE","path":"/api/monitoring/health","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close all circuit breakers"},{"name":"breaker_reset","method":"POST","path":"/api/resilience/breakers/{id}/reset","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close one provider's circuit breaker"},{"name":"model_cooldowns_clear","method":"DELETE","path":"/api/resilience/model-cooldowns","kind":"change","topics":["lockouts"],"open":false,"status":200,"summary":"End model locks"},{"name":"cooldowns_clear","method":"POST","path":"/api/resilience/cooldowns","kind":"change","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Make connections eligible again; terminal states stay"},{"name":"banned_signals_preview","method":"POST","path":"/api/resilience/banned-signals/preview","kind":"change","topics":[],"open":false,"status":200,"summary":"What a phrase would have hit, had it been a ban signal"},{"name":"settings_update","method":"PATCH","path":"/api/settings","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change settings"},{"name":"management_token_rotate","method":"POST","path":"/api/management-token/rotate","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Replace the management token"}] as const;
 
 /* Types */
 /**  A user's own name for a model. */
 export type Alias = {
 	id: string,
 	alias: string,
-	/**  `provider/model`. */
+	/**  `provider/model`, or the name of a combo. */
 	target: string,
 	createdAt: Instant,
 };
@@ -251,6 +264,224 @@ export type CatalogProviders = {
 export type Changed = {
 	topics: Topic[],
 	at: Instant,
+};
+
+/**  One name, many models behind it. */
+export type Combo = {
+	id: string,
+	/**  What clients send as the model. */
+	name: string,
+	strategy: Strategy,
+	models: ComboStep[],
+	/**  Overrides of `comboDefaults` in the settings; what is not said is theirs. */
+	config: { [key in string]: Value },
+	/**  Put before the request's own system text. */
+	system_message: string | null,
+	/**  Keep one target for a conversation while it is healthy. */
+	context_cache_protection: boolean,
+	/**  Works, but is not listed. */
+	isHidden: boolean,
+	isActive: boolean,
+	order: number,
+	compositeTiers: CompositeTiers | null,
+	createdAt: Instant,
+	updatedAt: Instant,
+};
+
+/**  What is different from now on, see [`ComboChangeFields`]. */
+export type ComboChange = ComboChangeFields;
+
+/**  The members of a [`ComboChange`]: absent ones stay, `null` unsets; `config` is merged, steps are replaced whole. */
+export type ComboChangeFields = {
+	/**  Combos and aliases that lead to the old name lead to the new one. */
+	name?: string | null,
+	strategy?: Strategy | null,
+	models?: ComboStepInput[] | null,
+	config?: { [key in string]: Value } | null,
+	system_message?: string | null,
+	context_cache_protection?: boolean | null,
+	isHidden?: boolean | null,
+	isActive?: boolean | null,
+	compositeTiers?: CompositeTiers | null,
+	/**  As it was read: the change is refused when the combo has changed since. */
+	updatedAt?: Instant | null,
+};
+
+export type ComboCopy = {
+	/**  Name of the copy; one made from the combo's when absent. */
+	name?: string | null,
+};
+
+/**  Combos as one installation hands them to another: `{"version": 2, "combos": […]}`. */
+export type ComboDocument = {
+	version: number,
+	combos: Value[],
+};
+
+/**  A new combo, see [`ComboFields`]. */
+export type ComboDraft = ComboFields;
+
+/**  The members of a [`ComboDraft`]. */
+export type ComboFields = {
+	name: string,
+	/**  `priority` when absent. */
+	strategy?: Strategy | null,
+	models: ComboStepInput[],
+	config?: { [key in string]: Value } | null,
+	system_message?: string | null,
+	context_cache_protection?: boolean | null,
+	isHidden?: boolean | null,
+	isActive?: boolean | null,
+	compositeTiers?: CompositeTiers | null,
+};
+
+export type ComboFilter = {
+	/**  Whether hidden combos are listed too. */
+	includeHidden?: boolean | null,
+};
+
+/**  Combos to take over. */
+export type ComboImport = {
+	/**  A [`ComboDocument`]; a list of combos and a single combo are read too. */
+	document: Value,
+	taken?: ComboNameTaken,
+};
+
+/**  Model names that match the pattern mean the combo. */
+export type ComboMapping = {
+	id: string,
+	/**  `*` stands for any run of characters. */
+	pattern: string,
+	comboId: string,
+	/**  The highest is asked first; of equals, the oldest. */
+	priority: number,
+	enabled: boolean,
+	createdAt: Instant,
+	updatedAt: Instant,
+};
+
+export type ComboMappingChange = {
+	pattern?: string | null,
+	comboId?: string | null,
+	priority?: number | null,
+	enabled?: boolean | null,
+	/**  As it was read: the change is refused when the mapping has changed since. */
+	updatedAt?: Instant | null,
+};
+
+export type ComboMappingDraft = {
+	pattern: string,
+	comboId: string,
+	/**  0 when absent. */
+	priority?: number | null,
+	/**  True when absent. */
+	enabled?: boolean | null,
+};
+
+export type ComboMappingReply = {
+	mapping: ComboMapping,
+};
+
+export type ComboMappings = {
+	/**  In the order in which they are asked. */
+	mappings: ComboMapping[],
+};
+
+/**  What an import does with a name that is taken. */
+export type ComboNameTaken = 
+/**  It is refused and says which. */
+"refuse" | 
+/**  The combo of that name becomes the imported one and keeps its id and place. */
+"replace";
+
+/**  Every combo once, in the new order. */
+export type ComboOrder = {
+	ids: string[],
+};
+
+export type ComboReply = {
+	combo: Combo,
+	warnings: ComboWarning[],
+};
+
+export type ComboSelection = {
+	/**  Only this combo and those it leads to; all when absent. */
+	id?: string | null,
+};
+
+/**  One line of a combo. `weight` is 0–100. */
+export type ComboStep = { kind: "model"; id: string; 
+/**  `provider/model`. */
+model: string; providerId: string; 
+/**  The one account that may serve it. */
+connectionId: string | null; 
+/**  The accounts that may serve it; empty, all. */
+allowedConnectionIds: string[]; weight: number; enabled: boolean; label: string | null; 
+/**  `fusion`, `pipeline`: what this step is told. */
+prompt: string | null; tags: string[]; fallbackOnlyOnQuotaExhaustion: boolean } | 
+/**  The steps of another combo, or its choice. */
+{ kind: "combo-ref"; id: string; comboName: string; weight: number; enabled: boolean; label: string | null } | 
+/**  Every enabled model of a provider whose id matches. */
+{ kind: "provider-wildcard"; id: string; providerId: string; 
+/**  `*` stands for any run of characters. */
+modelPattern: string; weight: number; enabled: boolean; label: string | null };
+
+/**  A step in full. `kind` may be left out where the other members show it; without `id` it gets a new one. */
+export type ComboStepFields = {
+	id?: string | null,
+	/**  `model`, `combo-ref` or `provider-wildcard`. */
+	kind?: string | null,
+	model?: string | null,
+	providerId?: string | null,
+	connectionId?: string | null,
+	allowedConnectionIds?: string[] | null,
+	comboName?: string | null,
+	modelPattern?: string | null,
+	weight?: number | null,
+	enabled?: boolean | null,
+	label?: string | null,
+	prompt?: string | null,
+	tags?: string[] | null,
+	fallbackOnlyOnQuotaExhaustion?: boolean | null,
+};
+
+/**  A step, or shorthand for one: the name of a combo, `provider/pattern*`, `provider/model`. */
+export type ComboStepInput = string | ComboStepFields;
+
+export type ComboTier = {
+	stepId: string,
+	fallbackTier?: string | null,
+};
+
+/**  Worth knowing, and no reason to refuse. */
+export type ComboWarning = {
+	code: ComboWarningCode,
+	modelId: string,
+	providerId: string,
+};
+
+export type ComboWarningCode = 
+/**  The combo is served where this model was asked for by the same name. */
+"COMBO_NAME_SHADOWS_MODEL" | 
+/**  The provider does not list this model; it is sent as it is (decision 38). */
+"MODEL_UNKNOWN" | 
+/**  This model's step is bound to an account that does not exist here. */
+"CONNECTION_UNKNOWN";
+
+export type Combos = {
+	combos: Combo[],
+};
+
+/**  What an import brought. */
+export type CombosImported = {
+	combos: Combo[],
+	warnings: ComboWarning[],
+};
+
+/**  Another order of the steps, for `priority`: the default tier first, then its fallbacks, then the rest as listed. */
+export type CompositeTiers = {
+	defaultTier: string,
+	tiers: { [key in string]: ComboTier },
 };
 
 /**  One account, without its credential. */
@@ -1208,6 +1439,9 @@ export type StoreHealth = {
 	/**  Request records lost because the queue was full. */
 	dropped: number,
 };
+
+/**  How a combo chooses. `quota-share` is internal: no combo can be given it. */
+export type Strategy = "priority" | "weighted" | "round-robin" | "context-relay" | "fill-first" | "p2c" | "random" | "least-used" | "cost-optimized" | "reset-aware" | "reset-window" | "headroom" | "strict-random" | "auto" | "lkgp" | "context-optimized" | "cache-optimized" | "fusion" | "pipeline" | "quota-share";
 
 export type SystemStatus = {
 	version: string,

@@ -3,6 +3,9 @@ import { createRootRoute, createRoute, createRouter, type RouterHistory, redirec
 import { AppShell, Crashed, NotFound } from "@/app/AppShell";
 import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
+import { ComboScreen, NewComboScreen } from "@/features/combos/ComboScreen";
+import { CombosScreen } from "@/features/combos/CombosScreen";
+import { ExportPanel, ImportPanel } from "@/features/combos/TransferPanels";
 import { AddConnectionPanel } from "@/features/connections/AddConnectionPanel";
 import { ConnectionPanel } from "@/features/connections/ConnectionPanel";
 import { EndpointPanel } from "@/features/connections/EndpointPanel";
@@ -30,6 +33,8 @@ import { SecurityScreen } from "@/features/security/SecurityScreen";
 import { GeneralScreen } from "@/features/settings/GeneralScreen";
 import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
+import { SimulateScreen } from "@/features/simulate/SimulateScreen";
+import { readSimulateSearch } from "@/features/simulate/search";
 
 /** Drawn beside the screen it belongs to, which stays where it was scrolled. */
 const panel = { panel: true };
@@ -91,6 +96,22 @@ const connection = createRoute({
   component: ConnectionPanel,
 });
 
+const combos = createRoute({ getParentRoute: () => root, path: "/combos", component: CombosScreen });
+const importCombos = createRoute({
+  getParentRoute: () => combos,
+  path: "/import",
+  staticData: panel,
+  component: ImportPanel,
+});
+const exportCombos = createRoute({
+  getParentRoute: () => combos,
+  path: "/export",
+  staticData: panel,
+  component: ExportPanel,
+});
+const newCombo = createRoute({ getParentRoute: () => root, path: "/combos/new", component: NewComboScreen });
+const combo = createRoute({ getParentRoute: () => root, path: "/combos/$comboId", component: ComboScreen });
+
 const monitoring = createRoute({
   getParentRoute: () => root,
   path: "/monitoring",
@@ -118,6 +139,12 @@ const explain = createRoute({
     ...(typeof search.model === "string" && search.model && { model: search.model }),
   }),
   component: ExplainScreen,
+});
+const simulate = createRoute({
+  getParentRoute: () => monitoring,
+  path: "/simulate",
+  validateSearch: readSimulateSearch,
+  component: SimulateScreen,
 });
 
 const settings = createRoute({
@@ -152,7 +179,10 @@ const routeTree = root.addChildren([
   requests.addChildren([request]),
   providers.addChildren([pickProvider]),
   provider.addChildren([addConnection, endpoint, connection]),
-  monitoring.addChildren([health.addChildren([breaker]), cooldowns, explain]),
+  combos.addChildren([importCombos, exportCombos]),
+  newCombo,
+  combo,
+  monitoring.addChildren([health.addChildren([breaker]), cooldowns, explain, simulate]),
   settings.addChildren([
     general,
     resilience,

@@ -1,6 +1,7 @@
 /** Every screen as a person sees it, in Chromium, against a headless gateway and a scripted provider. */
 import { Checks } from "../support/checks.mjs";
 import { accessibility } from "./accessibility.mjs";
+import { combos } from "./combos.mjs";
 import { firstRun } from "./first-run.mjs";
 import { providers } from "./providers.mjs";
 import { requests } from "./requests.mjs";
@@ -13,6 +14,7 @@ const stage = await Stage.open(process.env.OMNIROUTE_BINARIES ?? "");
 try {
   await firstRun(checks, stage);
   await providers(checks, stage);
+  await combos(checks, stage);
   await requests(checks, stage);
   await settings(checks, stage);
   await accessibility(checks, stage);

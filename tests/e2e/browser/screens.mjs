@@ -38,6 +38,8 @@ export async function furnish({ gateway, upstream }) {
   });
   const { id: aliasId } = (await gateway.call("POST", "/models/aliases", { alias: "best", target: "openai/m1" })).alias;
 
+  const [comboId, weightedId, autoId] = await furnishCombos(gateway);
+
   await gateway.answerAtOnce();
   const key = await gateway.makeKey("Local agents");
   const [{ id: keyId }] = (await gateway.call("GET", "/keys")).keys;
@@ -69,10 +71,20 @@ export async function furnish({ gateway, upstream }) {
     { name: "connection", path: `/providers/openai/connections/${company.id}` },
     { name: "connection-failing", path: `/providers/openai/connections/${expired.id}` },
     { name: "endpoint", path: `/providers/${node.id}/endpoint` },
+    { name: "combos", path: "/combos" },
+    { name: "combos-import", path: "/combos/import" },
+    { name: "combos-export", path: "/combos/export" },
+    { name: "combo-new", path: "/combos/new" },
+    { name: "combo", path: `/combos/${comboId}` },
+    { name: "combo-weighted", path: `/combos/${weightedId}` },
+    { name: "combo-auto", path: `/combos/${autoId}` },
+    { name: "combo-gone", path: "/combos/no-such-combo" },
     { name: "health", path: "/monitoring/health" },
     { name: "health-provider", path: "/monitoring/health/openai" },
     { name: "cooldowns", path: "/monitoring/cooldowns" },
     { name: "explain", path: "/monitoring/explain?model=openai%2Fm1" },
+    { name: "simulate", path: "/monitoring/simulate?name=team" },
+    { name: "simulate-replay", path: "/monitoring/simulate?mode=replay&name=team" },
     { name: "general", path: "/settings/general" },
     { name: "resilience", path: "/settings/resilience" },
     { name: "model-cooldowns", path: "/settings/cooldowns" },
@@ -90,11 +102,48 @@ export async function furnish({ gateway, upstream }) {
   ];
 }
 
+/**
+ * One combo with every kind of step, one with weights and long names, one that scores, one that is hidden.
+ *
+ * @param {import("../support/gateway.mjs").Gateway} gateway
+ * @returns {Promise<string[]>} their ids, in this order
+ */
+async function furnishCombos(gateway) {
+  const make = async (/** @type {object} */ combo) => (await gateway.call("POST", "/combos", combo)).combo.id;
+  await make({ name: "spare", strategy: "round-robin", models: ["openai/m1"], isHidden: true });
+  return [
+    await make({
+      name: "team",
+      strategy: "priority",
+      models: [
+        { model: "anthropic/m1", label: LONG_NAME, tags: ["fast", "cheap"], fallbackOnlyOnQuotaExhaustion: true },
+        "spare",
+        "openai/m-*",
+        { model: "openai/a-model-that-nobody-knows", enabled: false },
+      ],
+      config: { maxRetries: 2 },
+      system_message: "Answer briefly.",
+    }),
+    await make({
+      name: LONG_NAME.replaceAll(" ", "-"),
+      strategy: "weighted",
+      models: [
+        { model: "openai/m1", weight: 6 },
+        { model: "anthropic/m1", weight: 3 },
+      ],
+    }),
+    await make({ name: "best", strategy: "auto", models: ["openai/m1", "anthropic/m1"] }),
+  ];
+}
+
 /** The screens that look different before anything was set up. */
 export const emptyScreens = /** @type {const} */ ([
   { name: "empty-home", path: "/home" },
   { name: "empty-requests", path: "/requests" },
   { name: "empty-providers", path: "/providers" },
+  { name: "empty-combos", path: "/combos" },
+  { name: "empty-combo-new", path: "/combos/new" },
+  { name: "empty-simulate", path: "/monitoring/simulate" },
   { name: "empty-health", path: "/monitoring/health" },
   { name: "empty-cooldowns", path: "/monitoring/cooldowns" },
   { name: "empty-explain", path: "/monitoring/explain" },

@@ -82,6 +82,7 @@ async function ask(model, reasoning, { turns, options, stream }, heard) {
     messages: turns.flatMap(written),
     maxOutputTokens: options.max,
     temperature: options.temperature,
+    topK: options.topK,
     stopSequences: options.stop,
     tools: options.tools && Object.fromEntries(toolSet),
     toolChoice: options.choice && { type: "tool", toolName: options.choice },

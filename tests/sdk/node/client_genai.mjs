@@ -80,6 +80,7 @@ function config(options) {
     systemInstruction: options.system,
     maxOutputTokens: options.max,
     temperature: options.temperature,
+    topK: options.topK,
     stopSequences: options.stop,
     tools: options.tools && [{ functionDeclarations: declarations }],
     toolConfig: options.choice && { functionCallingConfig: calling },

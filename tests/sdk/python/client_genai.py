@@ -73,6 +73,7 @@ def config(ask: Ask) -> types.GenerateContentConfig:
         "system_instruction": ask.option("system"),
         "max_output_tokens": ask.option("max"),
         "temperature": ask.option("temperature"),
+        "top_k": ask.option("topK"),
         "stop_sequences": ask.option("stop"),
     }
     if ask.tools:

@@ -6,7 +6,7 @@ import { useMessages } from "@/i18n";
 import { ActionsGroup } from "./palette/ActionsGroup";
 import { AppearanceGroup } from "./palette/AppearanceGroup";
 import { GoToGroup } from "./palette/GoToGroup";
-import { ConnectionsGroup, ProvidersGroup, RequestsGroup } from "./palette/RecordGroups";
+import { CombosGroup, ConnectionsGroup, ProvidersGroup, RequestsGroup } from "./palette/RecordGroups";
 
 type PaletteProps = { open: boolean; onOpenChange(open: boolean): void };
 
@@ -52,6 +52,7 @@ function Commands({ run }: { run(act: () => void): void }) {
         <ActionsGroup run={run} />
         <ProvidersGroup run={run} />
         <ConnectionsGroup run={run} search={search} />
+        <CombosGroup run={run} />
         <RequestsGroup run={run} />
         <AppearanceGroup run={run} />
       </Command.List>

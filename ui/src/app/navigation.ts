@@ -7,6 +7,8 @@ import {
   Activity,
   Bot,
   CircleHelp,
+  Combine,
+  FlaskConical,
   House,
   Info,
   KeyRound,
@@ -41,6 +43,7 @@ export const navigation: readonly NavigationGroup[] = [
       { to: "/home", icon: House, label: (m) => m.shell.home },
       { to: "/requests", icon: ListTree, label: (m) => m.shell.requests },
       { to: "/providers", icon: Server, label: (m) => m.shell.providers },
+      { to: "/combos", icon: Combine, label: (m) => m.shell.combos },
     ],
   },
   {
@@ -49,6 +52,7 @@ export const navigation: readonly NavigationGroup[] = [
       { to: "/monitoring/health", icon: Activity, label: (m) => m.shell.health },
       { to: "/monitoring/cooldowns", icon: TimerReset, label: (m) => m.shell.cooldowns },
       { to: "/monitoring/explain", icon: CircleHelp, label: (m) => m.shell.explain },
+      { to: "/monitoring/simulate", icon: FlaskConical, label: (m) => m.shell.simulate },
     ],
   },
   {

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { cn } from "@/lib/cn";
 
 type ScreenProps = {
   title: ReactNode;
@@ -8,15 +9,22 @@ type ScreenProps = {
   before?: ReactNode;
   /** Top right; at most one of them primary. */
   actions?: ReactNode;
+  /** Title and actions stay in sight while one scrolls: for a long form. */
+  pinned?: boolean;
   children: ReactNode;
 };
 
 /** The content column of every screen. */
-export function Screen({ title, help, before, actions, children }: ScreenProps) {
+export function Screen({ title, help, before, actions, pinned = false, children }: ScreenProps) {
   return (
     <div className="mx-auto w-full max-w-[1168px] px-6 pt-6 pb-16">
       {before && <div className="mb-1">{before}</div>}
-      <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+      <header
+        className={cn(
+          "mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3",
+          pinned && "sticky top-0 z-10 -mx-6 border-b bg-canvas px-6 py-2.5",
+        )}
+      >
         <h1 className="min-w-0 flex-1 break-words font-semibold text-lg leading-8">{title}</h1>
         {actions && <div className="flex shrink-0 items-center gap-2">{actions}</div>}
         {help && <div className="-mt-2 w-full text-ink-soft">{help}</div>}

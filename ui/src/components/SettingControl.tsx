@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
-import { fieldWords } from "@/lib/field-words";
+import { choiceWord, fieldWords } from "@/lib/field-words";
 import { useCommit, useDraft } from "@/lib/hooks";
 import { lines } from "@/lib/lines";
 import { naturalUnit, readSpan, writeSpan } from "@/lib/time-span";
@@ -36,7 +36,8 @@ export function SettingControl(props: SettingControlProps) {
 }
 
 function isNumber({ kind, default: byDefault, value }: Field): boolean {
-  return kind === "integer" || kind === "duration" || typeof byDefault === "number" || typeof value === "number";
+  const counts = kind === "integer" || kind === "number" || kind === "duration";
+  return counts || typeof byDefault === "number" || typeof value === "number";
 }
 
 function listsNumbers({ default: byDefault }: Field): boolean {
@@ -86,9 +87,11 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
       onSave(null);
       return;
     }
-    const value = spanUnit ? readSpan(draft, spanUnit) : Number(draft);
-    if (value === null || !Number.isInteger(value)) {
-      setProblem(spanUnit ? messages.settings.notASpan : messages.settings.notANumber);
+    const value = spanUnit ? readSpan(draft, spanUnit) : Number(draft.replace(",", "."));
+    const fits = field.kind === "number" ? Number.isFinite(value) : Number.isInteger(value);
+    if (value === null || !fits) {
+      const { notASpan, notAFigure, notANumber } = messages.settings;
+      setProblem(spanUnit ? notASpan : field.kind === "number" ? notAFigure : notANumber);
       return;
     }
     if ((field.min !== null && value < field.min) || (field.max !== null && value > field.max)) {
@@ -106,7 +109,7 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
       <span className="flex items-center gap-2">
         <Input
           {...control}
-          inputMode={spanUnit ? "decimal" : "numeric"}
+          inputMode={spanUnit || field.kind === "number" ? "decimal" : "numeric"}
           value={draft}
           placeholder={draw(field.default)}
           aria-invalid={problem !== null || control["aria-invalid"] === true}
@@ -144,12 +147,13 @@ function ThreeWay({ field, onSave, compact, ...control }: SettingControlProps) {
 }
 
 function ChoiceControl({ field, onSave, compact, ...control }: SettingControlProps) {
+  const messages = useMessages();
   return (
     <Select
       {...control}
-      className={compact ? "w-full" : "w-40"}
+      className={compact ? "w-full" : "w-48"}
       value={String(field.value)}
-      options={field.choices.map((value) => ({ value, label: value }))}
+      options={field.choices.map((value) => ({ value, label: choiceWord(value, messages) }))}
       onChange={onSave}
     />
   );

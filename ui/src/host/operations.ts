@@ -7,12 +7,15 @@
  * `input`. Over REST, members of the input that appear in the path fill it; the rest is the query of a GET, or the body
  * of anything else.
  */
-import { type commands, type Topic, operations as table } from "@/bindings";
+import { type commands, operations as generated, type Topic } from "@/bindings";
+import { type ComboCommands, comboOperations } from "./combo-contract";
+
+const table = [...generated, ...comboOperations];
 
 type Entry = (typeof table)[number];
 export type OperationName = Entry["name"];
 
-type Commands = typeof commands;
+type Commands = typeof commands & ComboCommands;
 type Answer<O extends OperationName> = Awaited<ReturnType<Commands[O]>>;
 
 /** The members that stand in the path: `{id: string}` for `/api/keys/{id}`. */

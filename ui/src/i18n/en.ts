@@ -1,5 +1,6 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
+import { combos } from "./en.combos";
 import { requests } from "./en.requests";
 import {
   connectionHealth,
@@ -10,6 +11,7 @@ import {
   modelLockout,
   resilience,
 } from "./en.resilience";
+import { simulate } from "./en.simulate";
 import { counter } from "./plural";
 
 const count = counter("en");
@@ -64,6 +66,8 @@ export const en = {
     health: "Health",
     cooldowns: "Cooldown Manager",
     explain: "Explain",
+    combos: "Combos",
+    simulate: "Simulate",
     running: "Running",
     unreachable: "Not reachable",
     listening: (address: string) => `Listening on ${address}`,
@@ -94,6 +98,8 @@ export const en = {
     addConnection: "Add a connection",
     newKey: "Make a new key",
     newName: "Name a model",
+    newCombo: "Make a new combo",
+    combos: "Combos",
     providers: "Providers",
     connections: "Connections",
     requests: "Recent requests",
@@ -302,6 +308,8 @@ export const en = {
   modelCooldowns,
   modelLockout,
   names,
+  combos,
+  simulate,
   requests,
   resilience,
   security,
@@ -533,6 +541,7 @@ export const en = {
     outOfRange: (min: string, max: string) => `Must be between ${min} and ${max}.`,
     portInUse: "Another program uses this port. The gateway stays where it is.",
     notANumber: "Must be a whole number.",
+    notAFigure: "Must be a number.",
     notASpan: "Must be a length of time such as 30 s or 2 min.",
     automatic: "automatic",
     on: "on",
@@ -569,7 +578,7 @@ export const en = {
         help: "One origin per line, such as https://app.example. Empty turns every web page away.",
       },
     },
-    units: { ms: "ms", bytes: "bytes", seconds: "s", percent: "%", days: "days" },
+    units: { ms: "ms", tokens: "tokens", bytes: "bytes", seconds: "s", percent: "%", days: "days" },
   },
 
   agents: {

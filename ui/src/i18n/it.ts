@@ -1,6 +1,7 @@
 /** Italian. The type makes a missing or surplus message a compile error. */
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
+import { combos } from "./it.combos";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -11,6 +12,7 @@ import {
   modelLockout,
   resilience,
 } from "./it.resilience";
+import { simulate } from "./it.simulate";
 import { counter } from "./plural";
 
 const count = counter("it");
@@ -65,6 +67,8 @@ export const it: Messages = {
     health: "Salute",
     cooldowns: "Gestione delle pause",
     explain: "Spiega",
+    combos: "Combo",
+    simulate: "Simula",
     running: "Attivo",
     unreachable: "Non risponde",
     listening: (address) => `In ascolto su ${address}`,
@@ -95,6 +99,8 @@ export const it: Messages = {
     addConnection: "Aggiungi una connessione",
     newKey: "Crea una nuova chiave",
     newName: "Dai un nome a un modello",
+    newCombo: "Crea un nuovo combo",
+    combos: "Combo",
     providers: "Provider",
     connections: "Connessioni",
     requests: "Ultime richieste",
@@ -306,6 +312,8 @@ export const it: Messages = {
   modelCooldowns,
   modelLockout,
   names,
+  combos,
+  simulate,
   requests,
   resilience,
   security,
@@ -539,6 +547,7 @@ export const it: Messages = {
     outOfRange: (min, max) => `Deve essere tra ${min} e ${max}.`,
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",
+    notAFigure: "Dev'essere un numero.",
     notASpan: "Deve essere una durata, per esempio 30 s o 2 min.",
     automatic: "automatico",
     on: "acceso",
@@ -576,7 +585,7 @@ export const it: Messages = {
         help: "Un'origine per riga, per esempio https://app.example. Vuoto respinge ogni pagina web.",
       },
     },
-    units: { ms: "ms", bytes: "byte", seconds: "s", percent: "%", days: "giorni" },
+    units: { ms: "ms", tokens: "token", bytes: "byte", seconds: "s", percent: "%", days: "giorni" },
   },
 
   agents: {

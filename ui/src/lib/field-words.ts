@@ -3,13 +3,23 @@ import { settingKey } from "./setting-key";
 
 export type FieldWords = {
   readonly label: string;
-  readonly help: string;
+  readonly help?: string;
   /** What is counted, where the gateway names no unit. */
   readonly unit?: string;
 };
 
 /** What a setting is called. A path the dictionary does not know is shown as it is: better honest than hidden. */
 export function fieldWords(path: string, messages: Messages): FieldWords {
-  const fields: Readonly<Record<string, FieldWords>> = { ...messages.settings.fields, ...messages.resilience.fields };
-  return fields[path] ?? fields[settingKey(path)] ?? { label: path, help: "" };
+  const fields: Readonly<Record<string, FieldWords>> = {
+    ...messages.settings.fields,
+    ...messages.resilience.fields,
+    ...messages.combos.fields,
+  };
+  return fields[path] ?? fields[settingKey(path)] ?? { label: path };
+}
+
+/** What a word of the wire means among the choices of a setting; the word itself where nothing better is known. */
+export function choiceWord(word: string, messages: Messages): string {
+  const choices: Readonly<Record<string, string>> = messages.combos.choices;
+  return choices[word] ?? word;
 }

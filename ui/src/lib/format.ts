@@ -36,6 +36,9 @@ export function createFormat(locale: string) {
     maximumSignificantDigits: 3,
     roundingPriority: "morePrecision",
   });
+  const parts = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
+  const smallParts = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 2 });
+  const hundredths = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const conjunction = new Intl.ListFormat(locale, { type: "conjunction" });
   const unit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
@@ -46,6 +49,9 @@ export function createFormat(locale: string) {
     compact: (value: number) => short.format(value),
     /** Small sums keep their first digits: `$1.20`, `$0.0042`. */
     dollars: (value: number) => dollars.format(value),
+    /** A part of one: `38%`, `0.4%`. */
+    percent: (part: number) => (Math.abs(part) > 0 && Math.abs(part) < 0.01 ? smallParts : parts).format(part),
+    hundredths: (value: number) => hundredths.format(value),
     megabytes: (bytes: number) => unit(Math.round(bytes / 1_000_000), "megabyte"),
     list: (words: string[]) => conjunction.format(words),
 

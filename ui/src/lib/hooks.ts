@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 /** `[copied, copy]`: `copied` is true for a moment after the text reached the clipboard. */
 export function useCopy(): [boolean, (text: string) => Promise<void>] {
@@ -44,4 +44,31 @@ export function useCommit(draft: string, edited: boolean, save: () => void) {
       if (event.key === "Enter") attempt();
     },
   };
+}
+
+/** A value once it has stood still for a while: what follows what is typed without following every letter. */
+export function useSettled<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}
+
+/** Whether the window has room for a second column; the breakpoint is that of `tokens.css`. */
+export function useRoomy(): boolean {
+  return useSyncExternalStore(watchRoomy, isRoomy);
+}
+
+const ROOMY = "(min-width: 1180px)";
+
+function isRoomy(): boolean {
+  return matchMedia(ROOMY).matches;
+}
+
+function watchRoomy(listener: () => void): () => void {
+  const query = matchMedia(ROOMY);
+  query.addEventListener("change", listener);
+  return () => query.removeEventListener("change", listener);
 }

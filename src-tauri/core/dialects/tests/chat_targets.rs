@@ -157,7 +157,13 @@ fn limits_sampling_and_options_follow_the_target() {
         Case {
             name: "a small server, and a client of another dialect",
             request: one_answer(from(Dialect::Messages, full())),
-            target: Target { stream_options: false, parallel_flag: false, reasoning_effort: false, ..plain() },
+            target: Target {
+                stream_options: false,
+                parallel_flag: false,
+                reasoning_effort: false,
+                top_k: true,
+                ..plain()
+            },
             expected: vec![
                 ("/max_tokens", json!(9000)),
                 ("/max_completion_tokens", Value::Null),

@@ -210,6 +210,8 @@ fn errors_are_one_sentence_and_a_sign_of_life_is_a_line() {
         request_id: None,
         diagnostics: None,
         details: None,
+        beside: None,
+        kind: None,
     };
     let client = Client::Ollama(Form::Chat);
     assert_eq!(client.status_for(529), 503);

@@ -127,7 +127,7 @@ fn what_only_the_vendor_stores_is_refused_with_the_code_that_makes_codex_send_ev
 /// A request of another dialect, changed, as it is written here.
 fn written(change: impl FnOnce(&mut Request), target: &Target) -> (Value, Vec<String>) {
     let mut request = read(br#"{"model":"m","input":"hi","stream":true}"#);
-    request.source = Dialect::Messages;
+    request.source = Dialect::Messages.into();
     change(&mut request);
     let written = write_request(Dialect::Responses, &request, target).unwrap();
     let told = written.warnings.iter().map(|warning| format!("{} {}", warning.code, warning.about)).collect();

@@ -143,7 +143,7 @@ fn servers_with_less_get_less() {
             {"role": "user", "content": [{"type": "input_image", "image_url": "https://a/c.png"}]},
         ],
     }));
-    request.source = Dialect::Messages;
+    request.source = Dialect::Messages.into();
     let poor = Target {
         system_role: false,
         string_content_only: true,

@@ -65,6 +65,7 @@ fn facts(n: usize) -> Facts {
             ]),
             limit_reached: false,
             fetched_at: NOW,
+            ..Quota::default()
         }),
         in_flight: (n % 3) as u32,
         max_concurrent: Some(4),

@@ -97,6 +97,14 @@ fn nothing_attempted(journey: &Journey, now: Timestamp) -> Answer {
         }
         return as_it_was(journey, now);
     }
+    for (mechanism, code) in [
+        (Mechanism::ConcurrencyCap, code::SEMAPHORE_QUEUE_FULL),
+        (Mechanism::AdmissionLane, code::RATE_LIMIT_QUEUE_FULL),
+    ] {
+        if journey.all_excluded_by(mechanism) {
+            return Answer { retry_after: Some(Millis::seconds(1)), ..plain(429, code) };
+        }
+    }
     if journey.excluded_by(Mechanism::ConcurrencyCap).is_some() {
         return Answer { retry_after: Some(Millis::seconds(1)), ..plain(429, code::ALL_TARGETS_SKIPPED) };
     }

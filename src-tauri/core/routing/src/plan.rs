@@ -234,9 +234,12 @@ pub fn plan(
                 _ => rank(strategy, tiers, &pool.targets, view, memory, rng),
             };
             let mut attempts = placed(order);
-            let keeps = strategy.keeps_conversations() && !view.config.disable_session_stickiness;
-            if keeps || protects_cache {
-                keep_conversation(strategy, &mut attempts, &pool.targets, view, memory);
+            let may_keep = !view.config.disable_session_stickiness;
+            if protects_cache || (may_keep && strategy.keeps_conversations()) {
+                keep_conversation(&mut attempts, &pool.targets, view, memory);
+            }
+            if protects_cache || (may_keep && !strategy.spreads()) {
+                keep_beginning(strategy, &mut attempts, &pool.targets, view, memory);
             }
             Plan::Ranked { pool, attempts }
         }
@@ -367,15 +370,8 @@ fn rank(
     }
 }
 
-/// Moves the conversation's target forward: to the very front where the session was, or to the front of the targets of
-/// its own model where only the beginning of the prompt is known there.
-fn keep_conversation(
-    strategy: Strategy,
-    attempts: &mut [Attempt],
-    targets: &[Target],
-    view: &View<'_>,
-    memory: &mut Memory,
-) {
+/// Moves the target that the conversation was at to the front.
+fn keep_conversation(attempts: &mut [Attempt], targets: &[Target], view: &View<'_>, memory: &mut Memory) {
     if let Some(session) = &view.request.session
         && let Some(key) = memory.sessions.of(view.combo, session, view.now)
     {
@@ -386,6 +382,20 @@ fn keep_conversation(
             }
             memory.sessions.release(view.combo, session);
         }
+    }
+}
+
+/// Where no conversation was kept, moves the target that knows the beginning of the prompt: before all, or to the front of
+/// the targets of its own model.
+fn keep_beginning(
+    strategy: Strategy,
+    attempts: &mut [Attempt],
+    targets: &[Target],
+    view: &View<'_>,
+    memory: &mut Memory,
+) {
+    if attempts.first().is_some_and(|first| first.placed == Placed::Session) {
+        return;
     }
     if strategy == Strategy::CacheOptimized {
         return;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use specta::Type;
 
 use crate::view::Topic;
-use crate::view::Topic::{Breakers, Combos, Connections, Cooldowns, Keys, Lockouts, Requests, Settings, Usage};
+use crate::view::Topic::{Breakers, Combos, Connections, Cooldowns, Keys, Lockouts, Quota, Requests, Settings, Usage};
 
 /// One operation of the management surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Type)]
@@ -78,6 +78,16 @@ pub const READS: &[Operation] = &[
         "What each combo and each of its targets did of late",
     ),
     read("combo_get", "/api/combos/{id}", &[Combos, Connections], "One combo, and what is worth knowing about it"),
+    Operation {
+        // Its question is a whole combo: too much for a query.
+        method: Method::Post,
+        ..read(
+            "combo_preview",
+            "/api/combos/preview",
+            &[Connections, Cooldowns, Breakers, Lockouts, Combos],
+            "What a combo would do, before it is saved",
+        )
+    },
     read("combos_export", "/api/combos/export", &[Combos], "Combos as a document for another installation"),
     read(
         "combo_mappings_list",
@@ -89,6 +99,8 @@ pub const READS: &[Operation] = &[
     read("requests_list", "/api/requests", &[Requests], "The request log, newest first"),
     read("request_get", "/api/requests/{id}", &[Requests], "The story of one request"),
     read("usage_summary", "/api/usage/summary", &[Usage], "Consumption in groups"),
+    read("quota_list", "/api/usage/quota", &[Quota, Connections], "What is left of accounts"),
+    read("quota_history", "/api/usage/quota/history", &[Quota], "How the windows of one account filled"),
     read("resilience_get", "/api/resilience", &[Settings], "The resilience settings"),
     read("breakers_list", "/api/resilience/breakers", &[Breakers], "Circuit breakers with their latest changes"),
     read(
@@ -184,12 +196,12 @@ pub const CHANGES: &[Operation] = &[
     change("combos_reorder", Method::Put, "/api/combos/order", &[Combos], "Set the order of the combos"),
     create("combo_duplicate", "/api/combos/{id}/duplicate", &[Combos], "Copy a combo under another name"),
     create("combos_import", "/api/combos/import", &[Combos], "Take combos over from a document, all or none"),
-    change("combo_preview", Method::Post, "/api/combos/preview", &[], "What a combo would do, before it is saved"),
     change("combo_test", Method::Post, "/api/combos/{id}/test", &[], "Ask every target of a combo; changes no health"),
     create("combo_mapping_create", "/api/model-combo-mappings", &[Combos], "Lead names of models to a combo"),
     change("combo_mapping_update", Method::Patch, "/api/model-combo-mappings/{id}", &[Combos], "Change a mapping"),
     change("combo_mapping_delete", Method::Delete, "/api/model-combo-mappings/{id}", &[Combos], "Remove a mapping"),
     change("requests_delete", Method::Delete, "/api/requests", &[Requests, Usage], "Delete from the request log"),
+    change("quota_refresh", Method::Post, "/api/usage/quota/refresh", &[Quota], "Ask vendors what is left of accounts"),
     change("resilience_update", Method::Patch, "/api/resilience", &[Settings], "Change resilience settings"),
     change(
         "resilience_reset",

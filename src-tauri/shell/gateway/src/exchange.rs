@@ -93,6 +93,7 @@ pub(crate) fn target(provider: &Provider, model: &str, settings: &translation::C
     target.reasoning_effort &= !provider.has(Quirk::NoReasoningEffort);
     target.parallel_flag = !provider.has(Quirk::NoParallelFlag);
     target.tool_ids_9_alnum = provider.has(Quirk::ToolIds9Alnum);
+    target.top_k = provider.has(Quirk::TakesTopK);
     target.reasoning_replay = provider.has(Quirk::NeedsReasoningReplay);
     target.foreign_tools = match settings.foreign_tools {
         translation::ForeignTools::WhenSpare => ForeignTools::RefuseAlone,

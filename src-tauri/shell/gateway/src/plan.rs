@@ -152,7 +152,7 @@ pub(crate) fn availability(
     if let Some(exclusion) = entry.bars(&candidate.model) {
         return Availability::Excluded(exclusion);
     }
-    let limits = connection.limits();
+    let limits = connection.limits(provider.limits);
     let ask = Admission {
         tools: asker.tools,
         quota_cutoff: asker.quota_cutoff,

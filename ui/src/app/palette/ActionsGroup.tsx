@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { Copy, KeyRound, Plus, Tag } from "lucide-react";
+import { Combine, Copy, KeyRound, Plus, Tag } from "lucide-react";
 import { notify } from "@/components/notify";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -21,6 +21,11 @@ export function ActionsGroup({ run }: GroupProps) {
         icon={Plus}
         label={words.addConnection}
         onSelect={() => run(() => void navigate({ to: "/providers/add" }))}
+      />
+      <PaletteItem
+        icon={Combine}
+        label={words.newCombo}
+        onSelect={() => run(() => void navigate({ to: "/combos/new" }))}
       />
       <PaletteItem
         icon={KeyRound}

@@ -1,7 +1,7 @@
 /** What the gateway holds, by name. Connections only once something is typed: there may be hundreds. */
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { ListTree, Plug, Server } from "lucide-react";
+import { Combine, ListTree, Plug, Server } from "lucide-react";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { agentName } from "@/lib/agent-name";
@@ -63,6 +63,28 @@ export function ConnectionsGroup({ run, search }: GroupProps & { search: string 
                 }),
             )
           }
+        />
+      ))}
+    </Command.Group>
+  );
+}
+
+export function CombosGroup({ run }: GroupProps) {
+  const messages = useMessages();
+  const navigate = useNavigate();
+  const combos = useRead("combos_list", { includeHidden: true });
+  if (!combos.data || combos.data.combos.length === 0) return null;
+  return (
+    <Command.Group heading={messages.palette.combos}>
+      {combos.data.combos.map(({ id, name, strategy }) => (
+        <PaletteItem
+          key={id}
+          id={id}
+          icon={Combine}
+          label={name}
+          mono
+          hint={messages.combos.strategies[strategy]?.name ?? strategy}
+          onSelect={() => run(() => void navigate({ to: "/combos/$comboId", params: { comboId: id } }))}
         />
       ))}
     </Command.Group>

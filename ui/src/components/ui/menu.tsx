@@ -14,6 +14,8 @@ export function Menu({ trigger, children }: MenuProps) {
           align="end"
           sideOffset={4}
           collisionPadding={8}
+          // What is chosen here is no press on the row that holds the button.
+          onClick={(event) => event.stopPropagation()}
           className="z-50 min-w-44 animate-appear rounded-lg bg-raised p-1 shadow-float"
         >
           {children}

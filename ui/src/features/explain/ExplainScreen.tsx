@@ -1,14 +1,9 @@
 /** Who would be asked for a model right now, in which order, and what holds the others back. */
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import type {
-  ConnectionOutlook,
-  ExclusionExplanation,
-  ExpectedAnswer,
-  RouteExplanation,
-  TargetExplanation,
-} from "@/bindings";
+import type { ConnectionOutlook, ExpectedAnswer, RouteExplanation, TargetExplanation } from "@/bindings";
 import { BreakerBadge } from "@/components/BreakerBadge";
 import { Cause } from "@/components/Cause";
+import { MechanismBadge, useReason } from "@/components/Exclusion";
 import { Fact, Facts } from "@/components/Facts";
 import { Section } from "@/components/Field";
 import { ModelPicker } from "@/components/ModelPicker";
@@ -198,6 +193,7 @@ function CandidateRow({ candidate, position }: { candidate: Candidate; position:
   const messages = useMessages();
   const words = messages.explain;
   const back = useUntil();
+  const reason = useReason();
   const nameOf = useProviderNames();
   const { connectionId, connectionName, provider, exclusion } = candidate;
   return (
@@ -210,12 +206,12 @@ function CandidateRow({ candidate, position }: { candidate: Candidate; position:
           <span className="shrink-0 text-ink-faint">{nameOf(provider)}</span>
         </div>
         <p className="break-words text-ink-soft">
-          {exclusion ? <Why exclusion={exclusion} /> : position === 1 ? words.first : words.next(position)}
+          {exclusion ? reason(exclusion.reason) : position === 1 ? words.first : words.next(position)}
         </p>
         <Cause cause={exclusion?.cause ?? null} />
       </div>
       <div className="flex w-44 shrink-0 flex-col items-start">
-        {exclusion ? <Mechanism exclusion={exclusion} /> : <StatusBadge state="ready" word={words.available} />}
+        {exclusion ? <MechanismBadge exclusion={exclusion} /> : <StatusBadge state="ready" word={words.available} />}
         {exclusion?.until && <span className="pl-[18px] text-cooling">{back(Date.parse(exclusion.until))}</span>}
       </div>
       <Link
@@ -228,19 +224,4 @@ function CandidateRow({ candidate, position }: { candidate: Candidate; position:
       </Link>
     </li>
   );
-}
-
-function Mechanism({ exclusion: { mechanism, until } }: { exclusion: ExclusionExplanation }) {
-  const word = useMessages().requests.story.mechanisms[mechanism];
-  const state =
-    mechanism === "terminal_state" || mechanism === "switched_off" ? "terminal" : until ? "cooling" : "blocked";
-  return <StatusBadge state={state} word={word} title={mechanism} />;
-}
-
-function Why({ exclusion: { reason } }: { exclusion: ExclusionExplanation }) {
-  const messages = useMessages();
-  const { reasons } = messages.requests.story;
-  if (reason in reasons) return reasons[reason as keyof typeof reasons];
-  const { lockReasons } = messages.resilience;
-  return reason in lockReasons ? lockReasons[reason as keyof typeof lockReasons] : reason;
 }

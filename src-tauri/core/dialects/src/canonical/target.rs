@@ -49,6 +49,8 @@ pub struct Target {
     pub reasoning_effort: bool,
     pub parallel_flag: bool,
     pub tool_ids_9_alnum: bool,
+    /// Chat: takes `top_k`. OpenAI has no such parameter, and many hosts refuse what it does not have.
+    pub top_k: bool,
     /// Wants earlier reasoning back on turns that called tools.
     pub reasoning_replay: bool,
     /// Keeps `cache_control` in Chat content parts (OpenRouter with Claude models).
@@ -81,6 +83,7 @@ impl Target {
             reasoning_effort: true,
             parallel_flag: true,
             tool_ids_9_alnum: false,
+            top_k: false,
             reasoning_replay: false,
             chat_cache_marks: false,
             foreign_tools: ForeignTools::Drop,

@@ -111,8 +111,36 @@ impl Strategy {
     }
 
     /// Whether a conversation may stay where it was (3.3.7): not where spreading is the point, nor where several answer.
+    /// Nor where the owner's order alone decides: there a conversation could only stay with a stand-in, and it returns to the
+    /// first target once that has recovered.
     pub const fn keeps_conversations(self) -> bool {
-        !matches!(
+        match self {
+            Strategy::Priority
+            | Strategy::FillFirst
+            | Strategy::ContextRelay
+            | Strategy::Random
+            | Strategy::StrictRandom
+            | Strategy::RoundRobin
+            | Strategy::Fusion
+            | Strategy::Pipeline => false,
+            Strategy::Weighted
+            | Strategy::P2c
+            | Strategy::LeastUsed
+            | Strategy::CostOptimized
+            | Strategy::ResetAware
+            | Strategy::ResetWindow
+            | Strategy::Headroom
+            | Strategy::Auto
+            | Strategy::Lkgp
+            | Strategy::ContextOptimized
+            | Strategy::CacheOptimized
+            | Strategy::QuotaShare => true,
+        }
+    }
+
+    /// Whether choosing anew for every request is the point, whatever an upstream has read before.
+    pub const fn spreads(self) -> bool {
+        matches!(
             self,
             Strategy::Random | Strategy::StrictRandom | Strategy::RoundRobin | Strategy::Fusion | Strategy::Pipeline
         )

@@ -46,6 +46,7 @@ fn attempt(n: usize, status: u16) -> AttemptRecord {
         connection_name: "account-name".to_owned(),
         started_at: NOW,
         queued: Millis::ZERO,
+        execution_key: None,
         connect: None,
         first_token: None,
         duration: Millis::ZERO,

@@ -73,7 +73,7 @@ mod tests {
                 (name.to_owned(), Window { percent_used, reset_at: reset.map(Timestamp::from_millis) })
             })
             .collect();
-        Quota { windows, limit_reached, fetched_at: NOW }
+        Quota { windows, limit_reached, fetched_at: NOW, ..Quota::default() }
     }
 
     #[test]

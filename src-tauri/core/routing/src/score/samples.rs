@@ -48,7 +48,7 @@ pub(crate) fn view(request: &RequestFacts) -> View<'_> {
 /// A quota with one window.
 pub(crate) fn quota(window: &str, used: f64, reset_at: Option<Timestamp>) -> Quota {
     let window = (window.to_owned(), Window { percent_used: Some(used), reset_at });
-    Quota { windows: [window].into(), limit_reached: false, fetched_at: NOW }
+    Quota { windows: [window].into(), fetched_at: NOW, ..Quota::default() }
 }
 
 pub(crate) fn telemetry(p95: f64, deviation: f64, success: f64) -> Telemetry {

@@ -115,8 +115,8 @@ pub async fn combo_duplicate(control: &Control, id: String, copy: ComboCopy) -> 
         }
     }
     let now = control.now();
-    combo =
-        Combo { id: new_id(), name: copy.name, order: next_place(&others), created_at: now, updated_at: now, ..combo };
+    let name = copy.name.unwrap_or_else(|| free_name(&combo.name, &others));
+    combo = Combo { id: new_id(), name, order: next_place(&others), created_at: now, updated_at: now, ..combo };
     accept_beside(&combo, &others)?;
     save(control, std::slice::from_ref(&combo), None).await?;
     Ok(reply(control, &combo))
@@ -193,6 +193,14 @@ fn all(control: &Control) -> Vec<Combo> {
 
 fn new_id() -> String {
     Uuid::now_v7().to_string()
+}
+
+/// `name copy`, or the first of `name copy 2`, `name copy 3`, … that nobody has. A long name is cut to leave room.
+fn free_name(name: &str, others: &[Combo]) -> String {
+    let stem: String = name.chars().take(80).collect();
+    let mut names = (1_u32..).map(|n| if n == 1 { format!("{stem} copy") } else { format!("{stem} copy {n}") });
+    let is_free = |name: &String| !others.iter().any(|other| other.name == *name);
+    names.find(is_free).unwrap_or(stem)
 }
 
 fn next_place(combos: &[Combo]) -> u32 {

@@ -36,15 +36,22 @@ pub async fn combo_preview(control: &Control, preview: ComboPreview) -> Result<C
     })
 }
 
-/// The combo that is meant: a stored one, as it is or changed, or a draft. A draft may lack its name, and may carry the
+/// The combo that is meant: a stored one, as it is or changed, or a draft. What is wrong with it is named as when it is saved.
+/// A draft may lack its name, and may carry the
 /// name of the very combo it is to replace.
 fn subject(control: &Control, subject: ComboSubject) -> Result<Combo, ControlError> {
-    let ComboSubject(mut members) = subject;
+    let mut members = match subject.0 {
+        Value::String(id) => return find(control, &id).map(|combo| Combo::clone(&combo)),
+        Value::Object(members) => members,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            return Err(ControlError::invalid("combo", "expected a combo, or the id of one"));
+        }
+    };
     members.retain(|member, _| !OWN_MEMBERS.contains(&member.as_str()));
     let id = members.shift_remove("id").filter(|id| !id.is_null());
     let before = match &id {
         Some(Value::String(id)) => Some(find(control, id)?),
-        Some(_) => return Err(ControlError::invalid("combo.id", "expected text")),
+        Some(_) => return Err(ControlError::invalid("id", "expected text")),
         None => None,
     };
     let name = match members.get("name") {
@@ -61,9 +68,8 @@ fn subject(control: &Control, subject: ComboSubject) -> Result<Combo, ControlErr
         Some(before) => written::changed(before, members, &others, control.now()),
         None => written::new(members, &others, control.now()),
     }
-    .map_err(refused)
-    .map_err(|error| error.within("combo"))?;
-    accept(control, &mut combo, before.as_deref(), &others).map_err(|error| error.within("combo"))?;
+    .map_err(refused)?;
+    accept(control, &mut combo, before.as_deref(), &others)?;
     Ok(combo)
 }
 
@@ -77,7 +83,7 @@ fn target(control: &Control, position: u32, told: TargetOutlook) -> PreviewedTar
         model: told.model,
         connection_id: account.map(|account| account.connection.to_string()),
         connection_name: account.map(|account| account.name.clone()),
-        placed: told.placed.map(placed),
+        placed: told.placed.map_or(PlacedBy::Strategy, placed),
         available: told.exclusion.is_none(),
         exclusion: told.exclusion.map(|why| exclusion(why, control.now())),
         score: told.figures.figures.first().map(|figure| figure.value),

@@ -46,7 +46,8 @@ impl ReplayBook<'_> {
         if let Some(exclusion) = entry.bars(&candidate.model) {
             return Availability::Excluded(exclusion);
         }
-        let limits = entry.connection.limits();
+        let Some(provider) = self.ground.catalog.get(&candidate.provider) else { return switched_off() };
+        let limits = entry.connection.limits(provider.limits);
         let ask = Admission { quota_cutoff: self.quota_cutoff, ..Admission::new(candidate, &limits, self.caller) };
         self.engine.availability(&ask, &self.ground.settings.resilience, self.now)
     }
@@ -90,10 +91,18 @@ impl ReplayBook<'_> {
         let active = entries.iter().filter(|entry| entry.connection.is_active).count();
         let in_flight = entries.iter().map(|entry| self.engine.in_flight(&entry.connection.id)).min();
         Facts {
-            max_tools: self.engine.tool_limit(&provider.id, self.now),
+            max_tools: self
+                .engine
+                .tool_limit(&provider.id, self.now)
+                .into_iter()
+                .chain(provider.limits.most_tools)
+                .min(),
             telemetry: self.telemetry.of(&provider.id, model, account),
             in_flight: in_flight.unwrap_or(0),
-            max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits().account_cap()).max(),
+            max_concurrent: entries
+                .iter()
+                .filter_map(|entry| entry.connection.limits(provider.limits).account_cap())
+                .max(),
             breaker: weighed(self.engine.breaker_state(&provider.id, settings, self.now)),
             pool_size: u32::try_from(active).unwrap_or(u32::MAX),
             ..catalogued(provider, model)

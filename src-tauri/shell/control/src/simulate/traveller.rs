@@ -7,7 +7,7 @@ use resilience::cooldown_wait::Spent;
 use resilience::{Admission, Caller, ComboGate, Patience, Permit};
 use routing::combo::Strategy;
 use routing::decision::Stop;
-use routing::plan::{Attempt, LeftOut};
+use routing::plan::Attempt;
 use routing::{Journey, Plan, Target};
 
 use super::ground::{Chosen, Ground, Way};
@@ -21,7 +21,6 @@ pub(super) struct Traveller<'w> {
     pub(super) way: Way,
     pub(super) journey: Journey,
     pub(super) order: Vec<Place>,
-    pub(super) left_out: Vec<(Target, LeftOut)>,
     /// The target that is being asked, and the one after it.
     pub(super) at: usize,
     pub(super) next: usize,
@@ -98,7 +97,6 @@ impl<'w> Traveller<'w> {
             way,
             journey: Journey::default(),
             order: Vec::new(),
-            left_out: Vec::new(),
             at: 0,
             next: 0,
             steps: VecDeque::new(),
@@ -135,9 +133,8 @@ impl<'w> Traveller<'w> {
     }
 
     /// Stands at the beginning of another order.
-    pub(super) fn sets_out(&mut self, order: Vec<Place>, left_out: Vec<(Target, LeftOut)>) {
+    pub(super) fn sets_out(&mut self, order: Vec<Place>) {
         self.order = order;
-        self.left_out = left_out;
         (self.at, self.next) = (0, 0);
         self.steps.clear();
         self.full.clear();

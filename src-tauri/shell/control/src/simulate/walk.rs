@@ -10,7 +10,7 @@ use resilience::{Admitted, Entered, Permit, Refusal};
 use routing::combo::{Asker, Expansion, expand};
 use routing::decision::{self, Decision, Ended, MOST_ATTEMPTS, Position, Stop};
 use routing::memory::Dispatch;
-use routing::plan::{LeftOut, Taste};
+use routing::plan::Taste;
 use routing::target::Facts;
 use routing::{Plan, Route, Target, View, auto_name};
 
@@ -22,7 +22,7 @@ use super::world::World;
 impl<'w> World<'w> {
     /// Finds out whom to ask, and begins to.
     pub(super) fn plans(&mut self, mut traveller: Traveller<'w>) {
-        let (order, left_out) = match &traveller.way {
+        let (order, exclusions) = match &traveller.way {
             Way::Direct { provider, model } => {
                 let target = direct(provider.clone(), model.clone());
                 (vec![Place { combo: String::new(), target }], Vec::new())
@@ -30,27 +30,23 @@ impl<'w> World<'w> {
             Way::Combo(chosen) => {
                 let chosen = chosen.clone();
                 match self.plan(&traveller, &chosen) {
-                    Some(plan) => (order(&chosen.combo.name, &plan), plan.left_out().cloned().collect()),
+                    Some(plan) => {
+                        let left_out = plan.left_out().map(|(target, why)| told(target, why.exclusion()));
+                        (order(&chosen.combo.name, &plan), left_out.collect())
+                    }
                     None => return self.fails(),
                 }
             }
         };
-        traveller.journey.exclusions = left_out.iter().map(|(target, why)| told(target, why.exclusion())).collect();
-        traveller.sets_out(order, left_out);
+        traveller.journey.exclusions = exclusions;
+        traveller.sets_out(order);
         self.walks(traveller);
     }
 
     /// None, nobody could ever serve it.
     fn plan(&mut self, traveller: &Traveller<'_>, chosen: &Chosen) -> Option<Plan> {
         let Chosen { combo, config, auto } = chosen;
-        let book = self.book(traveller);
-        let expansion: Expansion = match auto {
-            None => {
-                let asker = Asker { key: traveller.story.key.as_deref(), requested: &traveller.story.name };
-                expand(combo, config, &asker, &book)
-            }
-            Some((name, _)) => auto_name::candidates(name, book.everything(), fitness_layers()).into(),
-        };
+        let expansion = self.expansion(traveller, chosen);
         let view = View { now: self.now, combo: &combo.name, config, request: &traveller.story.facts };
         let route = Route::Combo {
             strategy: combo.strategy,
@@ -59,6 +55,21 @@ impl<'w> World<'w> {
             taste: auto.as_ref().map(|(_, profile)| Taste { profile, layers: fitness_layers() }),
         };
         routing::plan(&route, expansion, &view, &mut self.memory, &mut self.rng).ok()
+    }
+
+    /// What the combo comes to now. Without an account there is nobody to spare or to wait for.
+    fn expansion(&self, traveller: &Traveller<'_>, chosen: &Chosen) -> Expansion {
+        let Chosen { combo, config, auto } = chosen;
+        let book = self.book(traveller);
+        let mut expansion: Expansion = match auto {
+            None => {
+                let asker = Asker { key: traveller.story.key.as_deref(), requested: &traveller.story.name };
+                expand(combo, config, &asker, &book)
+            }
+            Some((name, _)) => auto_name::candidates(name, book.everything(), fitness_layers()).into(),
+        };
+        expansion.targets.retain(|target| self.ground.connections.of_target(target).next().is_some());
+        expansion
     }
 
     /// Goes on to the next account, or the next target, until somebody has a place.
@@ -109,7 +120,9 @@ impl<'w> World<'w> {
 
     fn limits(&self, candidate: &Candidate) -> domain::Limits {
         let entry = self.ground.connections.get(&candidate.connection);
-        entry.map(|entry| entry.connection.limits()).unwrap_or_default()
+        let provider = self.ground.catalog.get(&candidate.provider);
+        let limits = entry.zip(provider).map(|(entry, provider)| entry.connection.limits(provider.limits));
+        limits.unwrap_or_default()
     }
 
     /// Everyone who is left is full: waits for the first of them.
@@ -301,13 +314,12 @@ impl<'w> World<'w> {
             return (self.now + pause < traveller.deadline).then_some(pause);
         }
         let hint = traveller.journey.last_failure().and_then(|failure| failure.advertised_retry_after);
-        let spared = traveller.left_out.iter().filter_map(|(_, why)| match why {
-            LeftOut::Spared(exclusion) => Some(exclusion),
-            _ => None,
-        });
-        let kept_away = spared.chain(traveller.journey.exclusions.iter().map(|record| &record.exclusion));
+        // Who is kept away now, after what was tried; while somebody is not, there is nothing to wait for.
+        let targets = self.expansion(traveller, chosen).targets.into_iter();
+        let kept_away: Option<Vec<Exclusion>> = targets.map(spared).collect();
+        let kept_away = kept_away?;
         let config = &self.ground.settings.resilience.combo_cooldown_wait;
-        match config.decide(kept_away, hint, traveller.spent, self.now) {
+        match config.decide(&kept_away, hint, traveller.spent, self.now) {
             Waiting::Wait { until, length } if until < traveller.deadline => {
                 traveller.spent.add(length);
                 self.waited(length);
@@ -351,7 +363,7 @@ impl<'w> World<'w> {
             Some(catalog::pricing::cost(model.price.as_ref()?, &story.usage))
         };
         if let Some(cost) = paid.or_else(by_price) {
-            self.figures.cost = Some(self.figures.cost.unwrap_or(0.0) + cost);
+            self.figures.cost += cost;
         }
     }
 }
@@ -378,6 +390,13 @@ fn dispatch<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate) -> Optio
     let strategy = traveller.chosen()?.combo.strategy;
     let Place { combo, target } = traveller.order.get(traveller.at)?;
     Some(Dispatch { combo, strategy, target, connection: &candidate.connection })
+}
+
+fn spared(target: Target) -> Option<Exclusion> {
+    match target.availability {
+        Availability::Available => None,
+        Availability::Excluded(exclusion) => Some(exclusion),
+    }
 }
 
 fn is_bench(word: &Availability) -> bool {

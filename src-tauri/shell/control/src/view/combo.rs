@@ -252,11 +252,12 @@ pub struct ComboOrder {
     pub ids: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ComboCopy {
-    /// Name of the copy.
-    pub name: String,
+    /// Name of the copy; one made from the combo's when absent.
+    #[specta(optional)]
+    pub name: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]

@@ -2,7 +2,7 @@
 //! 6.1).
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
@@ -20,16 +20,18 @@ pub struct ComboPreview {
     pub request: PreviewedRequest,
 }
 
-/// A draft, or `{"id"}` of a stored combo, with or without members that are to be different; see [`ComboSubjectFields`].
+/// A draft, or the id of a stored combo: as text, or as `{"id"}` with or without members that are to be different; see
+/// [`ComboSubjectFields`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = ComboSubjectFields)]
-pub struct ComboSubject(#[specta(type = ComboSubjectFields)] pub Map<String, Value>);
+pub struct ComboSubject(#[specta(type = ComboSubjectFields)] pub Value);
 
 /// The members of a [`ComboSubject`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(untagged)]
 pub enum ComboSubjectFields {
+    Id(String),
     Stored {
         id: String,
         #[serde(flatten)]
@@ -85,8 +87,8 @@ pub struct PreviewedTarget {
     /// The account that would be asked first; when none is available, the one that is back first.
     pub connection_id: Option<String>,
     pub connection_name: Option<String>,
-    /// What put it where it stands; `null` where it is left out.
-    pub placed: Option<PlacedBy>,
+    /// What put it where it stands; a target that is left out stands behind the others by its strategy.
+    pub placed: PlacedBy,
     pub available: bool,
     /// Why it would not be asked.
     pub exclusion: Option<ExclusionExplanation>,
@@ -123,7 +125,7 @@ pub struct SkippedStep {
     /// `provider/model`, the name of a combo, or a pattern.
     pub what: String,
     /// `disabled`, `key_allow_list`, `unknown_provider`, `unknown_combo`, `combo_inactive`, `combo_cycle`, `combo_depth`,
-    /// `combo_empty`, `wildcard_empty`, `wildcard_cap`.
+    /// `combo_empty`, `no_connection`, `wildcard_empty`, `wildcard_cap`.
     pub reason: String,
 }
 

@@ -130,6 +130,6 @@ pub struct ReplayFigures {
     pub dispatches: u32,
     /// Calls to another account or model than the one before, within one request.
     pub switches: u32,
-    /// US dollars; `null` when no answer had a known price.
-    pub cost: Option<f64>,
+    /// US dollars, of the answers whose price is known.
+    pub cost: f64,
 }

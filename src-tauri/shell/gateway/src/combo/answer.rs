@@ -7,6 +7,7 @@ use domain::Mechanism;
 use domain::wire::code;
 use http::{HeaderName, HeaderValue, StatusCode};
 use routing::Target;
+use routing::decision::Stop;
 use routing::exhaustion::combo::{self, ComboAnswer, Terminal};
 use routing::plan::{Cause, LeftOut, Refusal};
 use serde_json::{Map, Value, json};
@@ -95,7 +96,7 @@ pub(super) fn nobody(
     let was_refused = recorder.journey.failures().next().is_none() && !recorder.journey.attempts.is_empty();
     let blame = if recorder.journey.attempts.is_empty() { Blame::Local } else { Blame::Upstream };
     match last {
-        Some(last) if was_refused && !timed_out => {
+        Some(last) if was_refused && !timed_out && stop != Some(Stop::MaxAttempts) => {
             surfaced(gateway, request, last, &recorder.journey.clone(), recorder)
         }
         _ => {

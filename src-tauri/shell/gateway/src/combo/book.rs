@@ -86,6 +86,11 @@ impl<'a> GatewayBook<'a> {
         listed
     }
 
+    /// Whether anybody could ever serve the target, switched on or not.
+    pub(super) fn has_accounts(&self, target: &Target) -> bool {
+        self.connections.of_target(target).next().is_some()
+    }
+
     /// The Engine's word about the best account.
     fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Availability {
         account::best_of(entries.iter().map(|entry| {
@@ -213,10 +218,10 @@ pub const fn weighed(state: State) -> Breaker {
 fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
     let load = gateway.engine().load(&target.provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
     Facts {
-        max_tools: load.max_tools,
+        max_tools: load.max_tools.into_iter().chain(provider.limits.most_tools).min(),
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
         in_flight: load.in_flight,
-        max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits().account_cap()).max(),
+        max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),
         quota: load.quota,
         breaker: weighed(load.breaker),
         pool_size: u32::try_from(entries.iter().filter(|entry| entry.connection.is_active).count()).unwrap_or(u32::MAX),

@@ -18,9 +18,10 @@ mod walk;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
-use routing::combo::{Combo, Config, Expansion, Strategy, expand};
+use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
 use routing::plan::{LeftOut, Refusal, Taste};
 use routing::score::fitness::Layers;
 use routing::strategies::auto::Profile;
@@ -40,6 +41,9 @@ pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
 pub use selections::{Selected, Selections};
 use walk::{Answered, Ended, Scene, order};
+
+/// Why a target without any account is skipped.
+const NO_CONNECTION: &str = "no_connection";
 
 /// A combo, as one request asks it.
 pub(crate) struct Asked {
@@ -94,6 +98,10 @@ struct Effort {
 
 /// Plans and asks until somebody answers or waiting no longer helps.
 pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Asked, mut recorder: Recorder) -> Response {
+    // A request that cannot be read is asked as it is: whoever gets it says what is wrong.
+    let told = asked.combo.system_message.as_deref().filter(|text| !text.is_empty());
+    let told = told.and_then(|text| sub_request::told(request, text).ok());
+    let request = told.as_ref().unwrap_or(request);
     recorder.of_combo(&asked.combo.name, asked.combo.strategy.as_str());
     let facts = request_facts::of(request);
     let begun = gateway.now();
@@ -120,7 +128,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             }
             Ended::Nobody(end) => *end,
         };
-        let Some(pause) = goes_on(gateway, asked, &left_out, &end, &mut effort, deadline) else {
+        let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
         gateway.clock().sleep_until(gateway.now() + pause).await;
@@ -138,10 +146,19 @@ fn expansion(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> (Expa
 }
 
 fn expanded(asked: &Asked, asker: &routing::combo::Asker<'_>, book: &GatewayBook<'_>) -> Expansion {
-    match &asked.auto {
+    let mut expansion: Expansion = match &asked.auto {
         None => expand(&asked.combo, &asked.config, asker, book),
         Some((name, _)) => auto_name::candidates(name, book.everything(), fitness_layers()).into(),
-    }
+    };
+    // Without an account there is nobody to spare or to wait for.
+    let alone = expansion.targets.extract_if(.., |target| !book.has_accounts(target));
+    let skipped = alone.map(|target| Skipped {
+        what: format!("{}/{}", target.provider, target.model),
+        step: target.execution_key,
+        reason: NO_CONNECTION,
+    });
+    expansion.skipped.extend(skipped.collect::<Vec<_>>());
+    expansion
 }
 
 fn plan(gateway: &Gateway, asked: &Asked, facts: &RequestFacts, expansion: Expansion) -> Result<Plan, Refusal> {
@@ -153,12 +170,12 @@ fn plan(gateway: &Gateway, asked: &Asked, facts: &RequestFacts, expansion: Expan
 /// waited for (resilience specification, 15.2 and 15.3).
 fn goes_on(
     gateway: &Gateway,
+    request: &ClientRequest,
     asked: &Asked,
-    left_out: &[(Target, LeftOut)],
     end: &walk::End,
     effort: &mut Effort,
-    deadline: domain::Timestamp,
-) -> Option<domain::Millis> {
+    deadline: Timestamp,
+) -> Option<Millis> {
     if !end.may_go_on() {
         return None;
     }
@@ -169,9 +186,12 @@ fn goes_on(
     {
         return (now + pause < deadline).then_some(pause);
     }
-    let kept_away = spared(left_out).chain(end.recorder.journey.exclusions.iter().map(|record| &record.exclusion));
+    // Who is kept away now, after what was tried; while somebody is not, there is nothing to wait for.
+    let (expansion, _) = expansion(gateway, request, asked);
+    let kept_away: Option<Vec<Exclusion>> = expansion.targets.into_iter().map(spared).collect();
+    let kept_away = kept_away?;
     let settings = gateway.settings();
-    match settings.resilience.combo_cooldown_wait.decide(kept_away, end.hint(), effort.spent, now) {
+    match settings.resilience.combo_cooldown_wait.decide(&kept_away, end.hint(), effort.spent, now) {
         Decision::Wait { until, length } if until < deadline => {
             effort.spent.add(length);
             Some(length)
@@ -186,9 +206,9 @@ pub fn fitness_layers() -> &'static Layers {
     &LAYERS
 }
 
-fn spared(left_out: &[(Target, LeftOut)]) -> impl Iterator<Item = &domain::Exclusion> {
-    left_out.iter().filter_map(|(_, left_out)| match left_out {
-        LeftOut::Spared(exclusion) => Some(exclusion),
-        _ => None,
-    })
+fn spared(target: Target) -> Option<Exclusion> {
+    match target.availability {
+        Availability::Available => None,
+        Availability::Excluded(exclusion) => Some(exclusion),
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::client_key::ClientKey;
 use domain::{Exclusion, Operation};
 use resilience::Caller;
-use routing::combo::{Combo, Expansion};
+use routing::combo::{Combo, Expansion, expand};
 use routing::exhaustion::combo::{self as exhaustion, Terminal};
 use routing::explanation::Explanation as Figures;
 use routing::plan::{LeftOut, Placed, Refusal};
@@ -42,7 +42,8 @@ impl Gateway {
         let asker = Asker::anybody(Operation::ChatCompletions, None, Caller::Test);
         let book = GatewayBook::of(self, asker);
         let mut targets = Vec::new();
-        leaves(expanded(&asked, &routing::combo::Asker::default(), &book), &mut targets);
+        let anybody = routing::combo::Asker::default();
+        leaves(expand(&asked.combo, &asked.config, &anybody, &book), &mut targets);
         let connections = self.connections();
         let with_account = |target: Target| {
             let entry = connections

@@ -261,7 +261,7 @@ impl<'a> Writer<'a> {
             [one] => Some(Stop::One(one)),
             several => Some(Stop::Several(several)),
         };
-        let speaks_top_k = self.target.origin != Origin::OpenAi;
+        let speaks_top_k = self.target.top_k;
         if sampling.top_k.is_some() && !speaks_top_k {
             self.warn("DROPPED_PARAMETER", "top_k");
         }

@@ -1,0 +1,93 @@
+/** Settings of a combo, kept in its draft: label, bounds, default, where the value comes from, and the way back. */
+import { useId } from "react";
+import type { SettingField as Field, Value } from "@/bindings";
+import { useRead } from "@/host/queries";
+import { useMessages } from "@/i18n";
+import type { ComboConfig } from "@/lib/combo-draft";
+import { comboField, withSetting } from "@/lib/combo-settings";
+import { fieldWords } from "@/lib/field-words";
+import { FieldRow } from "./Field";
+import { ModelPicker } from "./ModelPicker";
+import { SettingControl, unitOf } from "./SettingControl";
+import { Bounds, ResetButton } from "./SettingField";
+
+type ComboSettingsProps = {
+  names: readonly string[];
+  config: ComboConfig;
+  onChange(config: ComboConfig): void;
+  /** What the gateway says about a setting, by `config.name`. */
+  problem?(field: string): string | undefined;
+};
+
+export function ComboSettings({ names, config, onChange, problem }: ComboSettingsProps) {
+  const gateway = useRead("settings_fields", null);
+  return names.map((name) => (
+    <ComboSetting
+      key={name}
+      field={comboField(name, config, gateway.data?.fields ?? [])}
+      error={problem?.(`config.${name}`)}
+      onSave={(value) => onChange(withSetting(config, name, value))}
+    />
+  ));
+}
+
+type ComboSettingProps = { field: Field; error: string | undefined; onSave(value: Value): void };
+
+function ComboSetting({ field, error, onSave }: ComboSettingProps) {
+  const messages = useMessages();
+  const words = messages.combos;
+  const id = useId();
+  const { label, help } = fieldWords(field.path, messages);
+  const unit = unitOf(field, messages);
+  const control = {
+    id,
+    "aria-describedby": `${id}-help`,
+    "aria-invalid": error !== undefined || undefined,
+  };
+  return (
+    <FieldRow
+      htmlFor={id}
+      helpId={`${id}-help`}
+      label={<span title={field.path.replace(/^combo\./, "")}>{label}</span>}
+      help={
+        <>
+          {help} <Bounds field={field} />
+          {error && <span className="block text-blocked">{error}</span>}
+        </>
+      }
+    >
+      <span title={words.originHelp[field.source]} className="text-ink-faint text-xs">
+        {words.origin[field.source]}
+      </span>
+      {field.source === "stored" && <ResetButton label={label} disabled={false} onReset={() => onSave(null)} />}
+      {field.kind === "model" ? (
+        <ModelChoice control={control} value={String(field.value ?? "")} onSave={onSave} />
+      ) : (
+        <SettingControl {...control} field={field} onSave={onSave} />
+      )}
+      {unit && <span className="min-w-12 text-ink-faint">{unit}</span>}
+    </FieldRow>
+  );
+}
+
+type ModelChoiceProps = {
+  control: React.ComponentProps<typeof ModelPicker>["control"] & object;
+  value: string;
+  onSave(value: Value): void;
+};
+
+function ModelChoice({ control, value, onSave }: ModelChoiceProps) {
+  const messages = useMessages();
+  const models = useRead("models_list", {});
+  return (
+    <span className="w-64">
+      <ModelPicker
+        control={control}
+        value={value}
+        none={messages.settings.automatic}
+        models={models.data?.models.map(({ qualified }) => qualified) ?? []}
+        onChange={(model) => onSave(model || null)}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,228 @@
+/** Everything that can be said about a combo, from what every combo needs to what few do. */
+import { ChevronRight } from "lucide-react";
+import { type ReactNode, useId, useState } from "react";
+import type { FieldProblem } from "@/bindings";
+import { ComboSettings } from "@/components/ComboSettings";
+import { Field, FieldRow, Section } from "@/components/Field";
+import { StrategyPicker } from "@/components/StrategyPicker";
+import { Input, TextArea } from "@/components/ui/input";
+import { Switch } from "@/components/ui/switch";
+import type { Combo, ComboWarning } from "@/host/combo-contract";
+import { useMessages } from "@/i18n";
+import { cn } from "@/lib/cn";
+import { type EditedCombo, LONGEST_NAME } from "@/lib/combo-draft";
+import { sharedSettings, valueAt } from "@/lib/combo-settings";
+import { keepsConversations, settingsOf } from "@/lib/strategies";
+import { AutoWeights } from "./AutoWeights";
+import { Patterns } from "./Patterns";
+import { StepList } from "./StepList";
+import { WarningHint } from "./WarningHint";
+
+type ComboFormProps = {
+  draft: EditedCombo;
+  saved: Combo | null;
+  warnings: readonly ComboWarning[];
+  problems: readonly FieldProblem[];
+  onEdit(part: Partial<EditedCombo>): void;
+  /** Where the window has no room beside the form. */
+  afterSteps?: ReactNode;
+};
+
+export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps }: ComboFormProps) {
+  const words = useMessages().combos;
+  const problem = (field: string) => problems.find((candidate) => candidate.field === field)?.message;
+  const config = { config: draft.config, onChange: (next: EditedCombo["config"]) => onEdit({ config: next }), problem };
+  const own = ownSettings(draft);
+  const shadows = warnings.filter(({ code }) => code === "COMBO_NAME_SHADOWS_MODEL" && draft.name === saved?.name);
+  const ofSteps = warnings.filter(({ code }) => code !== "COMBO_NAME_SHADOWS_MODEL");
+
+  return (
+    <form className="min-w-0" onSubmit={(event) => event.preventDefault()}>
+      <div className="grid grid-cols-2 gap-x-4">
+        <Field label={words.name} help={words.nameHelp} error={problem("name")}>
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              value={draft.name}
+              maxLength={LONGEST_NAME}
+              autoFocus={saved === null}
+              onChange={(event) => onEdit({ name: event.target.value })}
+            />
+          )}
+        </Field>
+        <Field label={words.strategy} help={words.strategies[draft.strategy]?.help} error={problem("strategy")}>
+          {(control) => (
+            <StrategyPicker
+              control={control}
+              value={draft.strategy}
+              onChange={(strategy) => {
+                if (strategy) onEdit({ strategy });
+              }}
+            />
+          )}
+        </Field>
+      </div>
+      {shadows.map((warning) => (
+        <WarningHint key={`${warning.providerId}/${warning.modelId}`} warning={warning} />
+      ))}
+
+      <div className="mt-8">
+        <StepList draft={draft} problems={problems} onEdit={onEdit} />
+        {ofSteps.map((warning) => (
+          <WarningHint key={`${warning.code} ${warning.providerId}/${warning.modelId}`} warning={warning} />
+        ))}
+      </div>
+
+      {refersToCombos(draft) && (
+        <Section title={words.nesting}>
+          <ComboSettings names={nesting} {...config} />
+        </Section>
+      )}
+
+      {afterSteps && <div className="mt-8">{afterSteps}</div>}
+
+      {(own.length > 0 || draft.strategy === "auto") && (
+        <Section title={words.strategySettings} help={words.strategies[draft.strategy].name}>
+          {draft.strategy === "auto" && <AutoWeights {...config} />}
+          <ComboSettings names={own} {...config} />
+        </Section>
+      )}
+
+      <Section title={words.conversation}>
+        <div className="py-3">
+          <Field label={words.systemMessage} help={words.systemMessageHelp} error={problem("system_message")} optional>
+            {(control) => (
+              <TextArea
+                {...control}
+                rows={3}
+                value={draft.system_message ?? ""}
+                onChange={(event) => onEdit({ system_message: event.target.value || null })}
+              />
+            )}
+          </Field>
+        </div>
+        <SwitchRow
+          label={words.cacheProtection}
+          help={words.cacheProtectionHelp}
+          checked={draft.context_cache_protection}
+          onChange={(context_cache_protection) => onEdit({ context_cache_protection })}
+        />
+        {keepsConversations(draft.strategy) && <ComboSettings names={["disableSessionStickiness"]} {...config} />}
+        <SwitchRow
+          label={words.listed}
+          help={words.listedHelp}
+          checked={!draft.isHidden}
+          onChange={(shown) => onEdit({ isHidden: !shown })}
+        />
+        <SwitchRow
+          label={words.active}
+          help={words.activeHelp}
+          checked={draft.isActive}
+          onChange={(isActive) => onEdit({ isActive })}
+        />
+      </Section>
+
+      {saved && <Patterns comboId={saved.id} />}
+
+      <Shared draft={draft} problem={problem}>
+        <Group title={words.failures} help={words.failuresHelp}>
+          <ComboSettings names={sharedSettings.failures} {...config} />
+        </Group>
+        <Group title={words.fitness}>
+          <ComboSettings names={sharedSettings.fitness} {...config} />
+        </Group>
+        <Group title={words.speed} help={words.speedHelp}>
+          <ComboSettings names={speedSettings(draft)} {...config} />
+        </Group>
+      </Shared>
+    </form>
+  );
+}
+
+const nesting = ["nestedMode", "maxComboDepth"];
+
+function ownSettings({ strategy, config }: EditedCombo): readonly string[] {
+  return settingsOf(strategy, valueAt(config, "autoConfig.routerStrategy"));
+}
+
+function refersToCombos({ models }: EditedCombo): boolean {
+  return models.some(({ kind }) => kind === "combo-ref");
+}
+
+/** What a switch governs is shown while it is on. */
+function speedSettings({ config }: EditedCombo): readonly string[] {
+  const [master, hedging, delay, late] = sharedSettings.speed;
+  if (config[master] !== true) return [master];
+  return config[hedging] === true ? [master, hedging, delay, late] : [master, hedging, late];
+}
+
+function sharedNames(draft: EditedCombo): readonly string[] {
+  const { failures, fitness } = sharedSettings;
+  return [...failures, ...fitness, ...speedSettings(draft)];
+}
+
+/** Whether the form has a place beside which it says what is wrong with a field. */
+export function isPlaced(field: string, draft: EditedCombo): boolean {
+  if (["name", "strategy", "models", "system_message"].includes(field) || field.startsWith("models[")) return true;
+  const inner = refersToCombos(draft) ? nesting : [];
+  const shown = [...ownSettings(draft), ...inner, ...sharedNames(draft), "disableSessionStickiness"];
+  return shown.some((name) => field === `config.${name}`);
+}
+
+/** What most combos leave alone: folded, unless something in it was chosen or refused. */
+function Shared(props: { draft: EditedCombo; problem(field: string): string | undefined; children: ReactNode }) {
+  const { draft, problem, children } = props;
+  const words = useMessages().combos;
+  const id = useId();
+  const names = sharedNames(draft);
+  const chosen = names.filter((name) => valueAt(draft.config, name) !== undefined).length;
+  const refused = names.some((name) => problem(`config.${name}`) !== undefined);
+  const [open, setOpen] = useState(false);
+  const isOpen = open || refused;
+  return (
+    <section className="mt-8">
+      <h2 className="border-b pb-2">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => setOpen(!isOpen)}
+          className="-mx-1.5 flex items-center gap-1.5 rounded-md px-1.5 py-0.5 font-semibold text-md hover:bg-hover"
+        >
+          <ChevronRight
+            aria-hidden
+            className={cn("size-4 text-ink-faint transition-transform duration-100", isOpen && "rotate-90")}
+          />
+          {words.showShared}
+          {chosen > 0 && <span className="font-normal text-ink-faint text-xs">{words.chosenHere(chosen)}</span>}
+        </button>
+      </h2>
+      <div id={id} hidden={!isOpen}>
+        <p className="pt-2 text-ink-faint text-xs">{words.sharedHelp}</p>
+        {isOpen && children}
+      </div>
+    </section>
+  );
+}
+
+function Group({ title, help, children }: { title: string; help?: string; children: ReactNode }) {
+  return (
+    <section className="mt-5">
+      <h3 className="font-medium text-ink-soft">{title}</h3>
+      {help && <p className="text-ink-faint text-xs">{help}</p>}
+      <div className="mt-1 border-t">{children}</div>
+    </section>
+  );
+}
+
+type SwitchRowProps = { label: string; help: string; checked: boolean; onChange(checked: boolean): void };
+
+function SwitchRow({ label, help, checked, onChange }: SwitchRowProps) {
+  const id = useId();
+  return (
+    <FieldRow htmlFor={id} helpId={`${id}-help`} label={label} help={help}>
+      <Switch id={id} aria-describedby={`${id}-help`} checked={checked} onCheckedChange={onChange} />
+    </FieldRow>
+  );
+}

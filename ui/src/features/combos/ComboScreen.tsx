@@ -1,0 +1,40 @@
+/** One combo by its address, or a new one. */
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Screen } from "@/components/Screen";
+import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
+import { buttonClass } from "@/components/ui/button";
+import { useRead } from "@/host/queries";
+import { useMessages } from "@/i18n";
+import { ComboEditor } from "./ComboEditor";
+
+const route = getRouteApi("/combos/$comboId");
+
+export function NewComboScreen() {
+  return <ComboEditor saved={null} warnings={[]} />;
+}
+
+export function ComboScreen() {
+  const messages = useMessages();
+  const words = messages.combos;
+  const { comboId } = route.useParams();
+  const read = useRead("combo_get", { id: comboId });
+  if (read.data) return <ComboEditor key={comboId} saved={read.data.combo} warnings={read.data.warnings} />;
+  const gone = read.error?.code === "not_found";
+  return (
+    <Screen title={gone ? words.notFound : words.title}>
+      {read.isPending && <SkeletonRows rows={6} height={56} />}
+      {gone && (
+        <EmptyState
+          title={words.notFound}
+          help={words.notFoundHelp}
+          action={
+            <Link to="/combos" className={buttonClass()}>
+              {words.back}
+            </Link>
+          }
+        />
+      )}
+      {read.error && !gone && <ErrorState error={read.error} onRetry={() => void read.refetch()} />}
+    </Screen>
+  );
+}

@@ -1,0 +1,111 @@
+/**
+ * Where a step leads: a combo or a model out of those there are, or whatever one writes: a model that no list knows yet,
+ * or a pattern with a star.
+ */
+import { Command } from "cmdk";
+import { Asterisk, Box, Combine } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Popover, PopoverContent, PopoverTrigger } from "@/components/ui/popover";
+import { useNames } from "@/components/use-names";
+import { useMessages } from "@/i18n";
+import { readTarget, type Target } from "@/lib/combo-draft";
+
+type TargetPickerProps = {
+  /** The button that opens it. */
+  trigger: ReactNode;
+  /** The combo being edited, which leads nowhere by leading to itself. */
+  self: string;
+  onChoose(target: Target): void;
+};
+
+const SHOWN = 100;
+
+export function TargetPicker({ trigger, self, onChoose }: TargetPickerProps) {
+  const words = useMessages().combos;
+  const names = useNames();
+  const [open, setOpen] = useState(false);
+  const [search, setSearch] = useState("");
+  const wanted = search.trim().toLowerCase();
+  const fits = (text: string) => text.toLowerCase().includes(wanted);
+  const combos = names.combos.filter((name) => name !== self && fits(name));
+  const models = names.models.filter(fits).slice(0, SHOWN);
+  const typed = search.trim();
+  const target = typed === self ? null : readTarget(typed, names);
+  const isNew = target !== null && !names.models.includes(typed) && !names.combos.includes(typed);
+
+  const choose = (text: string) => {
+    const chosen = readTarget(text, names);
+    if (!chosen) return;
+    onChoose(chosen);
+    setSearch("");
+    setOpen(false);
+  };
+
+  return (
+    <Popover open={open} onOpenChange={setOpen}>
+      <PopoverTrigger asChild>{trigger}</PopoverTrigger>
+      <PopoverContent aria-label={words.stepPick} className="w-[min(420px,calc(100vw-32px))] overflow-hidden">
+        <Command shouldFilter={false} label={words.stepPick}>
+          <Command.Input
+            value={search}
+            onValueChange={setSearch}
+            placeholder={words.stepSearch}
+            className="h-9 w-full border-b bg-transparent px-3 outline-none"
+          />
+          <Command.List className="max-h-72 scroll-py-8 overflow-y-auto p-1 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-ink-faint [&_[cmdk-group-heading]]:text-xs">
+            {isNew && (
+              <Command.Item value={`typed ${typed}`} onSelect={() => choose(typed)} className={itemClass}>
+                <Sign kind={target.kind} />
+                <span className="truncate">
+                  {target.kind === "provider-wildcard" ? words.stepPattern(typed) : words.stepTyped(typed)}
+                </span>
+              </Command.Item>
+            )}
+            {combos.length > 0 && (
+              <Command.Group heading={words.stepCombos}>
+                {combos.map((name) => (
+                  <Command.Item key={name} value={`combo ${name}`} onSelect={() => choose(name)} className={itemClass}>
+                    <Sign kind="combo-ref" />
+                    <span className="truncate font-mono">{name}</span>
+                  </Command.Item>
+                ))}
+              </Command.Group>
+            )}
+            {models.length > 0 && (
+              <Command.Group heading={words.stepModels}>
+                {models.map((model) => (
+                  <Command.Item
+                    key={model}
+                    value={`model ${model}`}
+                    onSelect={() => choose(model)}
+                    className={itemClass}
+                  >
+                    <Sign kind="model" />
+                    <span className="truncate font-mono">{model}</span>
+                  </Command.Item>
+                ))}
+              </Command.Group>
+            )}
+            {combos.length === 0 && models.length === 0 && !isNew && (
+              <p className="px-2 py-3 text-ink-faint">{words.stepNone}</p>
+            )}
+          </Command.List>
+        </Command>
+      </PopoverContent>
+    </Popover>
+  );
+}
+
+const itemClass = "flex h-8 items-center gap-2 rounded-sm px-2 data-[selected=true]:bg-hover";
+
+/** The sign of a kind of step; its word is in the tooltip. */
+export function Sign({ kind }: { kind: Target["kind"] }) {
+  const words = useMessages().combos;
+  const Icon = kind === "model" ? Box : kind === "combo-ref" ? Combine : Asterisk;
+  return (
+    <span title={words.stepKinds[kind]} className="inline-flex shrink-0">
+      <Icon aria-hidden className="size-4 text-ink-faint" />
+      <span className="sr-only">{words.stepKinds[kind]}</span>
+    </span>
+  );
+}

@@ -1,0 +1,14 @@
+import { StateSign } from "@/components/StateSign";
+import type { ComboWarning } from "@/host/combo-contract";
+import { useMessages } from "@/i18n";
+
+/** Worth knowing, and nothing to be done about it now. */
+export function WarningHint({ warning: { code, modelId, providerId } }: { warning: ComboWarning }) {
+  const words = useMessages().combos.warnings;
+  return (
+    <p className="mt-2 flex items-start gap-2 text-ink-soft text-xs">
+      <StateSign state="degraded" className="mt-0.5" />
+      <span className="min-w-0 select-text break-words">{words[code](`${providerId}/${modelId}`)}</span>
+    </p>
+  );
+}

@@ -1,0 +1,68 @@
+/** Italian words of what is tried on a copy: first choices, and the past under a change. */
+import type { Messages } from "./en";
+import { counter } from "./plural";
+
+const count = counter("it");
+
+export const simulate: Messages["simulate"] = {
+  title: "Simula",
+  help: "Prova una modifica su una copia, prima che la incontrino i tuoi agenti. Non si manda e non si cambia nulla.",
+  mode: "Che cosa simulare",
+  modes: { selections: "Chi è il primo", replay: "Rigioca il passato" },
+  seed: "Seme",
+  seedHelp: "Lo stesso seme dà lo stesso esito. Vuoto: uno nuovo.",
+  seedUsed: (seed) => `Seme ${seed}`,
+  useSeed: "Usa di nuovo questo seme",
+  notWhole: "Dev'essere un numero intero.",
+  run: "Simula",
+  running: "Simulo…",
+
+  model: "Nome",
+  modelHelp: "Un combo, un modello o uno dei tuoi nomi.",
+  modelPick: "Scegli un combo o un modello",
+  runs: "Richieste",
+  runsHelp: "Da 1 a 10 000.",
+  runsRange: "Dev'essere fra 1 e 10 000.",
+  selectionsStart: "Scegli un nome e vedi chi verrebbe chiesto per primo, su molte richieste.",
+  selectionsTitle: (runs) => `Prima scelta di ${runs} richieste`,
+  anyAccount: "qualsiasi account",
+  times: (n) => count(n, "volta", "volte"),
+  nobody: "Nessuno poteva essere chiesto",
+  nobodyAtAll: "Nessuno poteva essere chiesto, in nessuna delle richieste.",
+  nothingChosen: "Nessuna destinazione scelta",
+  share: (name, share) => `${name}: ${share}`,
+
+  hours: "Periodo",
+  lastHours: (n) =>
+    n < 48 ? (n === 1 ? "Ultima ora" : `Ultime ${count(n, "ora", "ore")}`) : `Ultimi ${n / 24} giorni`,
+  combo: "Richieste",
+  allRequests: "Tutte le richieste",
+  onlyCombo: (name) => `Solo a ${name}`,
+  change: "Che cosa sarebbe diverso",
+  changeHelp: "Tutto il resto resta com'è stato registrato.",
+  strategyAsIs: "Com'era",
+  strategyNeedsCombo: "Scegli un solo combo per provarne un'altra strategia.",
+  settings: "Impostazioni del gateway",
+  addSetting: "Aggiungi un'impostazione…",
+  addSettingLabel: "Un'impostazione da cambiare",
+  removeSetting: (label) => `Lascia ${label} com'è`,
+  nowValue: (value) => `Ora: ${value}`,
+  noChange: "Cambia prima qualcosa: così com'è, le due colonne sarebbero uguali.",
+  replayStart: "Scegli che cosa sarebbe diverso. Quello che è stato registrato si rigioca, con la modifica e senza.",
+  result: (requests, from, to) => `${count(requests, "richiesta", "richieste")} da ${from} a ${to}`,
+  emptyTitle: "In questo periodo non è stato registrato nulla",
+  emptyHelp: "Prendi un periodo più lungo, o torna quando i tuoi agenti avranno chiesto qualcosa.",
+  measure: "Misura",
+  before: "Com'è andata",
+  after: "Con la modifica",
+  difference: "Differenza",
+  measures: {
+    failuresSeenByClient: { name: "Errori visti dagli agenti", help: "dopo ogni tentativo e ripiego" },
+    waits: { name: "Attese", help: "richieste trattenute invece che rifiutate" },
+    waitMs: { name: "Tempo passato ad aspettare", help: "tutte le richieste insieme" },
+    dispatches: { name: "Richieste ai provider", help: "ogni tentativo conta" },
+    switches: { name: "Cambi", help: "conversazioni passate a un'altra destinazione" },
+    cost: { name: "Costo", help: "ai prezzi noti oggi" },
+  },
+  verdicts: { better: "meglio", worse: "peggio", same: "nessuna differenza" },
+};

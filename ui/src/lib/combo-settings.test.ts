@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { dictionaries } from "@/i18n";
+import { portField } from "@/test/world";
+import { comboField, sharedSettings, withSetting } from "./combo-settings";
+import { fieldWords } from "./field-words";
+import { keepsConversations, settingsOf, strategies, strategyFamilies } from "./strategies";
+
+const allNames = [
+  ...Object.values(sharedSettings).flat(),
+  ...strategies.flatMap((strategy) => settingsOf(strategy, "sla-aware")),
+  "disableSessionStickiness",
+  "nestedMode",
+  "maxComboDepth",
+];
+
+describe("settings of a combo", () => {
+  it("have a field, and words in both languages", () => {
+    for (const name of allNames) {
+      const { path } = comboField(name, {}, []);
+      for (const messages of Object.values(dictionaries)) expect(fieldWords(path, messages).label).not.toBe(path);
+    }
+  });
+
+  it("show what is set here, else what holds for all combos, else the default", () => {
+    const forAll = { ...portField, path: "comboDefaults.maxRetries", value: 4, source: "stored" as const };
+    expect(comboField("maxRetries", {}, [])).toMatchObject({ value: 1, default: 1, source: "default" });
+    expect(comboField("maxRetries", {}, [forAll])).toMatchObject({ value: 4, default: 4, source: "environment" });
+    expect(comboField("maxRetries", { maxRetries: 7 }, [forAll])).toMatchObject({
+      value: 7,
+      default: 4,
+      source: "stored",
+    });
+  });
+
+  it("show shares as percentages, and keep them as shares", () => {
+    expect(comboField("handoffThreshold", {}, [])).toMatchObject({ value: 85, max: 100, unit: "percent" });
+    expect(comboField("resetAwareSessionWeight", { resetAwareSessionWeight: 0.07 }, [])).toMatchObject({ value: 7 });
+    expect(withSetting({}, "handoffThreshold", 90)).toEqual({ handoffThreshold: 0.9 });
+    // Stored as percentages by the gateway itself.
+    expect(withSetting({}, "resetAwareTieBandPercent", 5)).toEqual({ resetAwareTieBandPercent: 5 });
+  });
+
+  it("go into their group, and out of it together with the group", () => {
+    const set = withSetting({ maxRetries: 2 }, "fusion.minPanel", 3);
+    expect(set).toEqual({ maxRetries: 2, fusion: { minPanel: 3 } });
+    expect(withSetting(set, "fusion.minPanel", null)).toEqual({ maxRetries: 2 });
+    expect(withSetting({ fusion: { minPanel: 3, judgeModel: "a/b" } }, "fusion.minPanel", null)).toEqual({
+      fusion: { judgeModel: "a/b" },
+    });
+  });
+});
+
+describe("strategies", () => {
+  it("are nineteen, each in one family, each in one sentence", () => {
+    expect(new Set(strategies).size).toBe(19);
+    expect(Object.values(strategyFamilies).flat()).toHaveLength(19);
+    for (const { combos } of Object.values(dictionaries)) {
+      for (const strategy of strategies) expect(combos.strategies[strategy].help).toMatch(/\.$/);
+    }
+  });
+
+  it("show only their own settings", () => {
+    expect(settingsOf("priority")).toEqual([]);
+    expect(settingsOf("weighted")).toEqual(["stickyWeightedLimit"]);
+    expect(settingsOf("auto")).not.toContain("autoConfig.slaTargetP95Ms");
+    expect(settingsOf("auto", "sla-aware")).toContain("autoConfig.slaTargetP95Ms");
+  });
+
+  it("keep conversations where spreading is not the point", () => {
+    expect(strategies.filter((strategy) => !keepsConversations(strategy)).sort()).toEqual([
+      "fusion",
+      "pipeline",
+      "random",
+      "round-robin",
+      "strict-random",
+    ]);
+  });
+});
