@@ -295,7 +295,8 @@ impl Gateway {
         self.0.combos.load_full()
     }
 
-    pub(crate) fn names(&self) -> Arc<NameTable> {
+    /// What names of models are resolved against.
+    pub fn names(&self) -> Arc<NameTable> {
         self.0.names.load_full()
     }
 
@@ -303,12 +304,11 @@ impl Gateway {
         self.0.operator_rules.load_full()
     }
 
-    /// Models that providers listed when last asked.
-    /// Models that providers listed when last asked.
     pub(crate) fn all_discovered(&self) -> Arc<Discovered> {
         self.0.discovered.load_full()
     }
 
+    /// Models that a provider listed when last asked.
     pub fn discovered(&self, provider: &ProviderId) -> Vec<ListedModel> {
         self.0.discovered.load().get(provider).cloned().unwrap_or_default()
     }

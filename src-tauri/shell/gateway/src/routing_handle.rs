@@ -102,6 +102,11 @@ impl RoutingHandle {
         routing::plan(route, expansion, view, memory, rng)
     }
 
+    /// A copy of what strategies remember, for whoever plans without sending anything.
+    pub(crate) fn memory(&self) -> Memory {
+        self.state.lock().memory.clone()
+    }
+
     /// What the plan of a request would be: nobody's turn is taken. The memory it was made with goes along, for the figures.
     pub(crate) fn preview(
         &self,
