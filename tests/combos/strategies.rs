@@ -118,13 +118,15 @@ async fn the_largest_window() {
 
 #[tokio::test]
 async fn what_served_last() {
-    let team = Team::start().await;
+    let mut team = Team::start().await;
     team.combo("team", "lkgp", models(), json!({ "maxRetries": 0, "disableSessionStickiness": true })).await;
     team.fails(0, 500);
     assert_eq!(team.served("team", 1).await, [1]);
     team.recovers(0);
     team.world.reset(&team.accounts[0]).await;
     assert_eq!(team.served("team", 2).await, [1, 1], "it stays with what served");
+    team.world.restart().await;
+    assert_eq!(team.served("team", 1).await, [1], "also after a restart");
     team.world.check_invariants().await;
 }
 

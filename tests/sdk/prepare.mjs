@@ -30,7 +30,7 @@ const rest = { baseCooldownMs: 0, useUpstreamRetryHints: false };
 await call("PATCH", "/api/resilience", {
   connectionCooldown: { apikey: rest },
   providerBreaker: { apikey: { failureThreshold: 1000 } },
-  waitForCooldown: { enabled: false },
+  waitForCooldown: { enabled: false }, comboCooldownWait: { enabled: false },
 });
 
 await vendor("openai", "chat");

@@ -69,7 +69,9 @@ impl World {
     /// The same where a request waits for accounts that cool, as on a fresh installation.
     pub async fn start_patient() -> World {
         let world = World::start().await;
-        world.resilience(json!({ "waitForCooldown": { "enabled": true } })).await;
+        world
+            .resilience(json!({ "waitForCooldown": { "enabled": true }, "comboCooldownWait": { "enabled": true } }))
+            .await;
         world
     }
 
@@ -96,7 +98,8 @@ impl World {
             extra_headers: Mutex::default(),
         };
         world.run().await;
-        world.resilience(json!({ "waitForCooldown": { "enabled": false } })).await;
+        let off = json!({ "enabled": false });
+        world.resilience(json!({ "waitForCooldown": off, "comboCooldownWait": off })).await;
         world
     }
 

@@ -46,8 +46,8 @@ export type ComboChangeFields = {
 };
 
 export type ComboCopy = {
-  /**  Name of the copy. */
-  name: string;
+  /**  Name of the copy; one made from the combo's when absent. */
+  name?: string | null;
 };
 
 /**  Combos as one installation hands them to another: `{"version": 2, "combos": […]}`. */

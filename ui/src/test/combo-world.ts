@@ -82,7 +82,10 @@ export function comboWorld(part: Partial<Kept> = {}): Answers {
       state.combos = state.combos.filter((one) => one.id !== id);
       return { ok: true };
     },
-    combo_duplicate: ({ id, name }) => keep({ ...find(id), id: `id-${name}`, name }),
+    combo_duplicate: ({ id, name }) => {
+      const copy = name ?? `${find(id).name} copy`;
+      return keep({ ...find(id), id: `id-${copy}`, name: copy });
+    },
     combos_reorder: ({ ids }) => {
       state.combos = ids.map(find);
       return { combos: state.combos };

@@ -390,9 +390,9 @@ mod tests {
         assert_eq!((config.port, config.share, config.local.open_after), (65_535, 0.0, 9));
         assert_eq!((config.name.as_str(), config.codes), ("x", vec![400]));
         assert_eq!(outcome.unknown, ["future"]);
-        assert_eq!(outcome.taken, ["codes", "local.failureThreshold", "port", "share"]);
+        assert_eq!(outcome.taken, ["port", "share", "local.failureThreshold", "codes"]);
         let named: Vec<_> = outcome.warnings.iter().map(|warning| warning.field.as_str()).collect();
-        assert_eq!(named, ["codes", "local.failureThreshold", "name", "port", "share"]);
+        assert_eq!(named, ["port", "share", "name", "local.failureThreshold", "codes"]);
     }
 
     #[test]
@@ -401,7 +401,7 @@ mod tests {
         let mut stored = stored.as_object().cloned().expect("an object");
         let patch = json!({ "port": null, "shares": { "b": 2.0 }, "local": { "failureThreshold": 5 } });
         let paths = Config::default().merge(&mut stored, &patch);
-        assert_eq!(paths, ["local.failureThreshold", "port", "shares"]);
+        assert_eq!(paths, ["port", "shares", "local.failureThreshold"]);
         assert_eq!(
             Value::Object(stored),
             json!({ "shares": { "b": 2.0 }, "later": 7, "local": { "later": 8, "failureThreshold": 5 } })

@@ -11,7 +11,7 @@ mod sift;
 
 use std::collections::BTreeMap;
 
-use domain::{Availability, Exclusion, Timestamp};
+use domain::{Availability, Exclusion, Mechanism, Timestamp};
 use rand::Rng;
 
 use crate::capability::Capability;
@@ -131,6 +131,24 @@ impl LeftOut {
             LeftOut::NothingInside => "combo_empty",
         }
     }
+
+    /// The same as the trace tells it. What concerns this request alone has no mechanism of its own there, and goes as
+    /// [`Mechanism::RequestExhaustion`].
+    pub fn exclusion(&self) -> Exclusion {
+        let (mechanism, until) = match self {
+            LeftOut::Spared(exclusion) => return exclusion.clone(),
+            LeftOut::ToolLimit { .. } => (Mechanism::ToolLimit, None),
+            LeftOut::Unwanted(auto::LeftOut::CircuitOpen) => (Mechanism::CircuitBreaker, None),
+            LeftOut::Unwanted(auto::LeftOut::SelfHealing { until }) => (Mechanism::RequestExhaustion, Some(*until)),
+            LeftOut::Tag
+            | LeftOut::Capability(_)
+            | LeftOut::ContextRequirements
+            | LeftOut::FirstToken
+            | LeftOut::Unwanted(_)
+            | LeftOut::NothingInside => (Mechanism::RequestExhaustion, None),
+        };
+        Exclusion { until, ..Exclusion::lasting(mechanism, self.reason()) }
+    }
 }
 
 /// Nobody could ever serve the request as it is.
@@ -216,9 +234,12 @@ pub fn plan(
                 _ => rank(strategy, tiers, &pool.targets, view, memory, rng),
             };
             let mut attempts = placed(order);
-            let keeps = strategy.keeps_conversations() && !view.config.disable_session_stickiness;
-            if keeps || protects_cache {
-                keep_conversation(strategy, &mut attempts, &pool.targets, view, memory);
+            let may_keep = !view.config.disable_session_stickiness;
+            if protects_cache || (may_keep && strategy.keeps_conversations()) {
+                keep_conversation(&mut attempts, &pool.targets, view, memory);
+            }
+            if protects_cache || (may_keep && !strategy.spreads()) {
+                keep_beginning(strategy, &mut attempts, &pool.targets, view, memory);
             }
             Plan::Ranked { pool, attempts }
         }
@@ -349,15 +370,8 @@ fn rank(
     }
 }
 
-/// Moves the conversation's target forward: to the very front where the session was, or to the front of the targets of
-/// its own model where only the beginning of the prompt is known there.
-fn keep_conversation(
-    strategy: Strategy,
-    attempts: &mut [Attempt],
-    targets: &[Target],
-    view: &View<'_>,
-    memory: &mut Memory,
-) {
+/// Moves the target that the conversation was at to the front.
+fn keep_conversation(attempts: &mut [Attempt], targets: &[Target], view: &View<'_>, memory: &mut Memory) {
     if let Some(session) = &view.request.session
         && let Some(key) = memory.sessions.of(view.combo, session, view.now)
     {
@@ -368,6 +382,20 @@ fn keep_conversation(
             }
             memory.sessions.release(view.combo, session);
         }
+    }
+}
+
+/// Where no conversation was kept, moves the target that knows the beginning of the prompt: before all, or to the front of
+/// the targets of its own model.
+fn keep_beginning(
+    strategy: Strategy,
+    attempts: &mut [Attempt],
+    targets: &[Target],
+    view: &View<'_>,
+    memory: &mut Memory,
+) {
+    if attempts.first().is_some_and(|first| first.placed == Placed::Session) {
+        return;
     }
     if strategy == Strategy::CacheOptimized {
         return;

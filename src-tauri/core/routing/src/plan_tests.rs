@@ -199,17 +199,22 @@ fn a_conversation_stays_where_it_was_while_it_may() {
     let (mut world, mut memory) = (World::default(), Memory::default());
     world.request.session = Some("talk".to_owned());
     memory.sessions.keep("c", "talk", "s2@a", NOW);
-    let kept = planned(Strategy::Priority, targets(3), &world, &mut memory);
+    assert_eq!(
+        order(&planned(Strategy::Priority, targets(3), &world, &mut memory)),
+        ["s0", "s1", "s2"],
+        "the order is the owner's"
+    );
+    let kept = planned(Strategy::CostOptimized, targets(3), &world, &mut memory);
     assert_eq!(order(&kept), ["s2", "s0", "s1"]);
     let Plan::Ranked { attempts, .. } = kept else { panic!("a ranking") };
     assert_eq!((attempts[0].placed, attempts[1].placed), (Placed::Session, Placed::Strategy));
 
     let mut resting = targets(3);
     spared(&mut resting[2], Mechanism::ConnectionCooldown, Some(5));
-    assert_eq!(order(&planned(Strategy::Priority, resting, &world, &mut memory)), ["s0", "s1"]);
+    assert_eq!(order(&planned(Strategy::CostOptimized, resting, &world, &mut memory)), ["s0", "s1"]);
     let mut full = targets(3);
     full[2].facts.quota = Some(quota(&[("session", Some(0.9), None)]));
-    assert_eq!(order(&planned(Strategy::Priority, full, &world, &mut memory)), ["s0", "s1", "s2"]);
+    assert_eq!(order(&planned(Strategy::CostOptimized, full, &world, &mut memory)), ["s0", "s1", "s2"]);
     assert_eq!(memory.sessions.of("c", "talk", NOW), None, "and is free from then on");
 }
 

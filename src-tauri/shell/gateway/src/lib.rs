@@ -51,11 +51,13 @@ mod usage_estimate;
 mod whole_body;
 
 pub use address_book::{Connections, Entry, Keys};
-pub use combos::Combos;
+pub use combo::{ComboTarget, Selected, Selections, catalogued, fitness_layers, models_of, weighed};
+pub use combos::{Combos, config_of};
 pub use engine_handle::EngineHandle;
 pub use error::{Blame, GatewayError};
 pub use events::{Changed, Topic};
 pub use gateway::{Error, Gateway, Parts, SETTINGS};
 pub use live::Live;
 pub use routes::router;
+pub use telemetry::{Sample, Telemetries};
 pub use throttle::Throttle;

@@ -275,9 +275,9 @@ async fn faults_reach_the_wire_as_what_they_are() {
     for (step, reset, part, ending) in [
         (Step::Reset, true, "", Ending::Broken),
         (Step::garbage("SSH-2.0-x\r\n"), false, "SSH-2.0-x\r\n", Ending::Broken),
-        (whole.clone().cut(5), true, "\r\n\r\n{\"cho", Ending::Broken),
-        (whole.clone().broken(5, Break::Close), false, "\r\n\r\n{\"cho", Ending::Broken),
-        (whole.clone().cut(usize::MAX), true, "total_tokens\":19}", Ending::Broken),
+        (whole.clone().cut(5), true, "\r\n\r\n{\"id\"", Ending::Broken),
+        (whole.clone().broken(5, Break::Close), false, "\r\n\r\n{\"id\"", Ending::Broken),
+        (whole.clone().cut(usize::MAX), true, "total_tokens\":19", Ending::Broken),
         (Step::status(200, "not json"), false, "\r\n\r\nnot json", Ending::Completed),
         (Step::sse(["data: x\n\n", ": no end"]), false, "data: x\n\n", Ending::Completed),
         (Step::drip(": ping\n\n", Duration::from_millis(1), 3), false, ": ping\n\n", Ending::Completed),

@@ -138,6 +138,14 @@ impl Strategy {
         }
     }
 
+    /// Whether choosing anew for every request is the point, whatever an upstream has read before.
+    pub const fn spreads(self) -> bool {
+        matches!(
+            self,
+            Strategy::Random | Strategy::StrictRandom | Strategy::RoundRobin | Strategy::Fusion | Strategy::Pipeline
+        )
+    }
+
     /// Several targets work on one request.
     pub const fn is_collective(self) -> bool {
         matches!(self, Strategy::Fusion | Strategy::Pipeline)
