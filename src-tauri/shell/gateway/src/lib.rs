@@ -47,6 +47,7 @@ mod send;
 mod telemetry;
 mod throttle;
 mod translate;
+mod upstream_body;
 mod usage_estimate;
 mod whole_body;
 
