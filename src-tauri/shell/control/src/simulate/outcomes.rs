@@ -137,7 +137,7 @@ impl Sample {
 
     /// It says something about the service as a whole.
     fn is_of_service(&self) -> bool {
-        self.is_answer() || self.status.is_none_or(|status| status >= 500 || status < 400)
+        self.is_answer() || self.status.is_none_or(|status| !(400..500).contains(&status))
     }
 
     /// The verdict on a failure, by the rules of the ground. The log keeps status and words, not headers: a wait is read
