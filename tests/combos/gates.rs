@@ -4,7 +4,7 @@ use acceptance::{Reply, chat_body};
 use domain::Millis;
 use fake_upstream::{Break, Gate, Step};
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::team::{Team, who};

@@ -5,6 +5,7 @@
 //! translator must do, parsing the body into a tree once; streams with reading the same stream for a client of the same
 //! dialect. divan's columns of allocations show what is held at most while a stream is open.
 #![expect(
+    clippy::disallowed_types,
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::disallowed_methods,
