@@ -1,6 +1,7 @@
 //! What upstreams did, and so what they would have done: recorded attempts, drawn again.
 //!
-//! To the question "what would this account answer at that time" the log knows several answers, from the nearest to the most
+//! A request that asks the account and model it asked in the log gets what it got there ([`super::story`]). To every other
+//! question "what would this account answer at that time" the log knows several answers, from the nearest to the most
 //! distant. The first of these that holds any attempt is the urn from which one is drawn:
 //!
 //! 1. the same model on the same account, in the same five minutes;
@@ -15,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::request_log::RequestRecord;
+use domain::request_log::{AttemptRecord, RequestRecord};
 use domain::{Candidate, ConnectionId, Millis, ProviderId, Reason, Timestamp};
 use http::HeaderMap;
 use resilience::failure::{Context, Diagnosis, Reply, diagnose};
@@ -65,19 +66,7 @@ impl Outcomes {
         };
         let mut answers = Vec::new();
         for attempt in records.iter().flat_map(|record| &record.trace.attempts) {
-            // A refusal without a status was our own.
-            let own = attempt.status.is_none() && attempt.kind == Reason::InvalidRequest.kind();
-            if own || SILENT.contains(&attempt.kind.as_str()) {
-                continue;
-            }
-            let sample = Sample {
-                at: attempt.started_at,
-                length: attempt.duration,
-                first_token: attempt.first_token,
-                status: attempt.status,
-                kind: attempt.kind.clone(),
-                message: attempt.message.clone().unwrap_or_default(),
-            };
+            let Some(sample) = Sample::of(attempt) else { continue };
             if sample.is_answer() {
                 answers.push(sample.length);
             }
@@ -114,6 +103,23 @@ impl Outcomes {
 }
 
 impl Sample {
+    /// None, the attempt says nothing about the upstream.
+    pub(super) fn of(attempt: &AttemptRecord) -> Option<Self> {
+        // A refusal without a status was our own.
+        let own = attempt.status.is_none() && attempt.kind == Reason::InvalidRequest.kind();
+        if own || SILENT.contains(&attempt.kind.as_str()) {
+            return None;
+        }
+        Some(Sample {
+            at: attempt.started_at,
+            length: attempt.duration,
+            first_token: attempt.first_token,
+            status: attempt.status,
+            kind: attempt.kind.clone(),
+            message: attempt.message.clone().unwrap_or_default(),
+        })
+    }
+
     fn answer(length: Millis) -> Self {
         Sample {
             at: Timestamp::ZERO,

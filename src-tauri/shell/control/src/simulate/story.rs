@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use domain::client_key::ClientKey;
 use domain::request_log::{RequestOutcome, RequestRecord};
-use domain::{ProviderId, Timestamp, Usage};
+use domain::{Candidate, ConnectionId, ProviderId, Timestamp, Usage};
 use gateway::Keys;
 use routing::view::{Needs, RequestFacts};
+
+use super::outcomes::Sample;
 
 /// One request: when it came, what it asked for, and what an answer to it consumes.
 pub(super) struct Story {
@@ -17,8 +19,20 @@ pub(super) struct Story {
     pub(super) key: Option<Arc<ClientKey>>,
     pub(super) facts: RequestFacts,
     pub(super) usage: Usage,
+    attempts: Vec<(ConnectionId, String, Sample)>,
     /// What it cost where it was answered.
     pub(super) paid: Option<Paid>,
+}
+
+impl Story {
+    /// What the account answered it in the log when it was asked for that model for the time of that number, from 0.
+    pub(super) fn got(&self, candidate: &Candidate, number: u32) -> Option<&Sample> {
+        let same = |attempt: &&(ConnectionId, String, Sample)| {
+            attempt.0 == candidate.connection && attempt.1 == candidate.model
+        };
+        let number = usize::try_from(number).ok()?;
+        self.attempts.iter().filter(same).nth(number).map(|(_, _, sample)| sample)
+    }
 }
 
 pub(super) struct Paid {
@@ -43,6 +57,7 @@ pub(super) fn stories(records: &[RequestRecord], keys: &Keys) -> Vec<Story> {
         key: record.key.as_ref().and_then(|id| keys.by_id(id).cloned()),
         facts: facts(record, &usage),
         paid: paid(record),
+        attempts: attempts(record),
         usage,
     };
     records.into_iter().zip(usages).map(story).collect()
@@ -77,6 +92,13 @@ fn facts(record: &RequestRecord, usage: &Usage) -> RequestFacts {
         estimated_tokens: input.saturating_add(usage.output.unwrap_or(0)),
         ..RequestFacts::default()
     }
+}
+
+fn attempts(record: &RequestRecord) -> Vec<(ConnectionId, String, Sample)> {
+    let attempts = record.trace.attempts.iter();
+    attempts
+        .filter_map(|attempt| Some((attempt.connection.clone(), attempt.model.clone(), Sample::of(attempt)?)))
+        .collect()
 }
 
 fn paid(record: &RequestRecord) -> Option<Paid> {

@@ -153,13 +153,16 @@ impl<'w> World<'w> {
         self.figures.dispatches += 1;
         self.figures.switches += u32::from(traveller.last.as_ref().is_some_and(|last| *last != whom));
         let times = traveller.asked.entry(whom.clone()).or_default();
-        let chance = chance(self.seed, traveller.id, &candidate, *times);
+        let number = *times;
         *times += 1;
         traveller.last = Some(whom);
         if let Some(dispatch) = dispatch(&traveller, &candidate) {
             self.memory.dispatched(&dispatch, self.now);
         }
-        let sample = self.outcomes.draw(&candidate, self.now, chance);
+        let sample = traveller.story.got(&candidate, number).unwrap_or_else(|| {
+            let chance = chance(self.seed, traveller.id, &candidate, number);
+            self.outcomes.draw(&candidate, self.now, chance)
+        });
         let ends = self.now + sample.length;
         let cut = ends > traveller.deadline;
         let ends = ends.min(traveller.deadline);
