@@ -4,7 +4,7 @@
 use control::view::*;
 use control::{
     ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns,
-    explain, health, keys, lockouts, management_token, models, nodes, probes, requests, resilience,
+    explain, health, keys, lockouts, management_token, models, nodes, probes, quota, requests, resilience,
     resilience_connections, settings, usage,
 };
 use tauri::State;
@@ -91,6 +91,9 @@ command!(requests::requests_list(input: RequestFilter) -> Requests);
 command!(requests::request_get(id) -> RequestDetail);
 command!(requests::requests_delete(input: RequestsDeletion) -> RequestsDeleted);
 command!(usage::usage_summary(input: UsageQuery) -> UsageSummary);
+command!(quota::quota_list(input: QuotaFilter) -> QuotaStatus);
+command!(quota::quota_refresh(input: QuotaRefresh) -> QuotaStatus);
+command!(quota::quota_history(input: QuotaHistoryQuery) -> QuotaHistory);
 command!(resilience::resilience_get() -> ResilienceTree);
 command!(resilience::resilience_update(input: ResiliencePatch) -> ResilienceUpdated);
 command!(breakers::resilience_reset(input: BreakerSelection) -> ResilienceReset);

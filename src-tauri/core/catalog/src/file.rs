@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use domain::connection::AuthType;
 use domain::node::AuthCarrier;
-use domain::{Dialect, Millis, ProviderClass, ProviderId};
+use domain::{Dialect, Millis, ProviderClass, ProviderId, ProviderLimits};
 use http::Uri;
 use resilience::failure::{ProviderRules, Restatement};
+use resilience::usage_report::UsageReport;
 use serde::Deserialize;
 
 use crate::provider::DEFAULT_CONTEXT;
 use crate::rules::{self, ErrorRuleEntry, QuotaFamily};
 use crate::{Error, Model, Price, Provider, Quirk, Supports, Thinking};
+
+/// An hour: what the request queue accepts as a spacing.
+const LONGEST_SPACING_MS: u64 = 3_600_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +39,10 @@ struct ProviderFile {
     per_model_quota: bool,
     default_context: Option<u64>,
     start_timeout_ms: Option<u64>,
+    /// Shortest time between two requests to one account.
+    spacing_floor_ms: Option<u64>,
+    most_tools: Option<u32>,
+    usage_report: Option<UsageReport>,
     #[serde(default)]
     quirks: BTreeSet<Quirk>,
     beta_allow_list: Option<Vec<String>>,
@@ -122,6 +130,11 @@ impl ProviderFile {
             per_model_quota: self.per_model_quota || self.passthrough_models,
             default_context: self.default_context.unwrap_or(DEFAULT_CONTEXT),
             start_timeout: self.start_timeout_ms.map(Millis::new),
+            limits: ProviderLimits {
+                spacing_floor: self.spacing_floor_ms.map(Millis::new).unwrap_or_default(),
+                most_tools: self.most_tools,
+            },
+            usage_report: self.usage_report,
             models: self.models.into_iter().map(|model| model.into_model(primary)).collect(),
             quirks: self.quirks,
             beta_allow_list: self.beta_allow_list,
@@ -192,6 +205,9 @@ fn check(name: &str, file: &ProviderFile) -> Result<(), String> {
     }
     if file.default_context == Some(0) {
         return Err("default_context is zero; leave out what is unknown".to_owned());
+    }
+    if file.spacing_floor_ms.is_some_and(|floor| floor > LONGEST_SPACING_MS) || file.most_tools == Some(0) {
+        return Err("spacing_floor_ms is an hour at most, most_tools at least one".to_owned());
     }
     rules::check(&file.restate, &file.error_rule, &file.quota_family)?;
     check_models(file)

@@ -25,6 +25,7 @@ use thiserror::Error;
 pub use model::{Model, Supports};
 pub use pricing::Price;
 pub use provider::{Provider, Quirk, Thinking};
+pub use resilience::usage_report::UsageReport;
 pub use rules::QuotaFamily;
 
 /// Why the catalogue's data cannot be used.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use domain::connection::AuthType;
 use domain::node::{AuthCarrier, CustomNode};
-use domain::{Dialect, Millis, Nature, ProviderClass, ProviderId};
+use domain::{Dialect, Millis, Nature, ProviderClass, ProviderId, ProviderLimits};
 use resilience::failure::ProviderRules;
+use resilience::usage_report::UsageReport;
 
 use crate::Model;
 use crate::rules::QuotaFamily;
@@ -45,6 +46,10 @@ pub struct Provider {
     pub default_context: u64,
     /// How long an answer may take to begin, where the host needs more than the setting.
     pub start_timeout: Option<Millis>,
+    /// What all its accounts have to keep to.
+    pub limits: ProviderLimits,
+    /// Where it says what is left of an account, and in which form.
+    pub usage_report: Option<UsageReport>,
     pub models: Vec<Model>,
     pub quirks: BTreeSet<Quirk>,
     /// Names of the `anthropic-beta` header that are passed on; all of them when absent.
@@ -142,6 +147,8 @@ impl Provider {
             per_model_quota: true,
             default_context: DEFAULT_CONTEXT,
             start_timeout: None,
+            limits: ProviderLimits::default(),
+            usage_report: None,
             models: Vec::new(),
             quirks: BTreeSet::new(),
             beta_allow_list: Some(Vec::new()),

@@ -3,9 +3,11 @@
 //! Health is not here: it is the Engine's. Credentials are not here: the store hands them out separately, sealed at
 //! rest and never part of a reply.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionId, Limits, ProviderId, Timestamp};
+use crate::{ConnectionId, Limits, ProviderId, ProviderLimits, RateLimitOverrides, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -28,7 +30,13 @@ pub struct Connection {
     pub default_model: Option<String>,
     /// Last four characters of the credential, for recognition.
     pub credential_tail: Option<String>,
+    /// Requests under way at once; none, no cap.
     pub max_concurrent: Option<u32>,
+    /// Its owner wants it paced with the numbers of the request queue (resilience specification, 16.1).
+    pub rate_limit_protection: bool,
+    pub rate_limit_overrides: RateLimitOverrides,
+    /// Shares in percent that must be left of a quota window, by window.
+    pub quota_window_thresholds: BTreeMap<String, u32>,
     pub excluded_models: Vec<String>,
     pub proxy_url: Option<String>,
     pub tags: Vec<String>,
@@ -54,8 +62,15 @@ impl Connection {
         self.credential_tail.is_some()
     }
 
-    /// What its owner allows.
-    pub fn limits(&self) -> Limits {
-        Limits { max_concurrent: self.max_concurrent, ..Limits::default() }
+    /// What its owner allows at a provider that bears so much.
+    pub fn limits(&self, of_provider: ProviderLimits) -> Limits {
+        Limits {
+            max_concurrent: self.max_concurrent,
+            rate_limit_protection: self.rate_limit_protection,
+            overrides: self.rate_limit_overrides.clone(),
+            quota_thresholds: self.quota_window_thresholds.clone(),
+            spacing_floor: of_provider.spacing_floor,
+            most_tools: of_provider.most_tools,
+        }
     }
 }

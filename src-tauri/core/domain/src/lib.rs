@@ -25,7 +25,7 @@ pub mod wire;
 pub use availability::{Availability, Candidate, Exclusion, Mechanism, Nature};
 pub use dialect::{Dialect, Operation};
 pub use id::{AliasId, ClientKeyId, ConnectionId, NodeId, ProviderId, RequestId};
-pub use limits::{Limits, RateLimitOverrides};
+pub use limits::{Limits, ProviderLimits, RateLimitOverrides};
 pub use outcome::{
     BreakerCharge, Cooldown, Failure, Hint, Neutral, Outcome, Permanence, Provenance, Reason, Scope, Success,
 };

@@ -26,6 +26,15 @@ pub struct Limits {
     pub most_tools: Option<u32>,
 }
 
+/// What the catalogue says of every account of a provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProviderLimits {
+    /// Shortest time between two requests; zero, any.
+    pub spacing_floor: Millis,
+    /// The most tools a request may bring; none, nobody said.
+    pub most_tools: Option<u32>,
+}
+
 /// `rateLimitOverrides` of a connection. What is absent is not overridden; zero, negative and fractional numbers are
 /// refused when it is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,6 +16,8 @@ pub mod window {
     /// Seven days.
     pub const WEEKLY: &str = "weekly";
     pub const MONTHLY: &str = "monthly";
+    /// For as long as the key exists.
+    pub const TOTAL: &str = "total";
     /// Before the name of the one model that a week's quota concerns.
     pub const WEEKLY_OF_MODEL: &str = "7d:";
     /// Requests of a short rate limit, mostly a minute.
@@ -48,6 +50,18 @@ pub enum Source {
     Manual,
 }
 
+/// Money or credits of an account.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Balance {
+    /// `USD`, `CNY`, `credits`, …
+    pub currency: String,
+    pub remaining: f64,
+    /// What there was altogether, where the vendor says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+}
+
 /// What is known of one account.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -57,6 +71,11 @@ pub struct Quota {
     /// By model, where the vendor counts models apart.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, Window>,
+    /// The vendor's name for what the account has booked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub balances: Vec<Balance>,
     /// The vendor refuses further requests.
     pub limit_reached: bool,
     pub fetched_at: Timestamp,
@@ -67,6 +86,17 @@ impl Window {
     /// A window used to a fraction that is drawn into `0..=1`; what is no number is unknown.
     pub fn new(used: f64, reset_at: Option<Timestamp>) -> Self {
         Window { percent_used: used.is_finite().then_some(used.clamp(0.0, 1.0)), reset_at }
+    }
+
+    /// The same whole percent, and the same reset to the minute: relative resets drift by the time a reply takes.
+    fn looks_like(&self, other: &Window) -> bool {
+        let percent = |window: &Window| window.percent_used.map(|used| (used * 100.0).round());
+        let apart = match (self.reset_at, other.reset_at) {
+            (Some(a), Some(b)) => a.as_millis().abs_diff(b.as_millis()) >= 60_000,
+            (None, None) => false,
+            (Some(_), None) | (None, Some(_)) => true,
+        };
+        percent(self) == percent(other) && !apart
     }
 
     /// The fraction in use at an instant: a window whose reset has passed is full again until somebody says otherwise.
@@ -98,6 +128,19 @@ impl Quota {
         known.max_by(|a, b| a.0.total_cmp(&b.0))?.1.reset_at.filter(|at| *at > now)
     }
 
+    /// Whether a person would see the same: whole percents, resets and refusals, not when it was said.
+    pub fn looks_like(&self, other: &Quota) -> bool {
+        let alike = |a: &BTreeMap<String, Window>, b: &BTreeMap<String, Window>| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.looks_like(b.1))
+        };
+        alike(&self.windows, &other.windows)
+            && alike(&self.models, &other.models)
+            && self.limit_reached == other.limit_reached
+            && self.plan == other.plan
+            && self.balances == other.balances
+            && self.source == other.source
+    }
+
     /// Takes over what somebody said later; what they did not speak of stays. Older news changes nothing.
     pub fn absorb(&mut self, news: Quota) {
         if news.fetched_at < self.fetched_at {
@@ -105,6 +148,10 @@ impl Quota {
         }
         self.windows.extend(news.windows);
         self.models.extend(news.models);
+        self.plan = news.plan.or(self.plan.take());
+        if !news.balances.is_empty() {
+            self.balances = news.balances;
+        }
         self.limit_reached = news.limit_reached;
         self.fetched_at = news.fetched_at;
         self.source = news.source;
@@ -121,6 +168,21 @@ mod tests {
     fn quota(windows: &[(&str, f64, Option<Timestamp>)], fetched_at: Timestamp) -> Quota {
         let windows = windows.iter().map(|(name, used, reset)| ((*name).to_owned(), Window::new(*used, *reset)));
         Quota { windows: windows.collect(), fetched_at, ..Quota::default() }
+    }
+
+    #[test]
+    fn what_nobody_would_see_is_no_change() {
+        let seen = quota(&[("session", 0.500, Some(NOW))], NOW);
+        for (news, same) in [
+            (quota(&[("session", 0.504, Some(NOW + crate::Millis::seconds(59)))], LATER), true),
+            (quota(&[("session", 0.506, Some(NOW))], LATER), false),
+            (quota(&[("session", 0.500, Some(NOW + crate::Millis::minutes(1)))], LATER), false),
+            (quota(&[("session", 0.500, None)], LATER), false),
+            (quota(&[("weekly", 0.500, Some(NOW))], LATER), false),
+            (Quota { limit_reached: true, ..seen.clone() }, false),
+        ] {
+            assert_eq!(seen.looks_like(&news), same, "{news:?}");
+        }
     }
 
     #[test]

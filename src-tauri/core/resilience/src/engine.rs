@@ -161,6 +161,8 @@ pub struct Effects {
     pub granted: Vec<(Ticket, Permit)>,
     /// Those who waited in vain.
     pub refused: Vec<(Ticket, Refusal)>,
+    /// [`Engine::learned_limits`] may have changed.
+    pub learned: bool,
 }
 
 /// What an operator's hand is laid on.

@@ -21,6 +21,8 @@ pub enum Event {
     ModelLocked { provider: ProviderId, connection: ConnectionId, model: String, reason: String, until: Timestamp },
     /// It no longer does, before its time.
     ModelUnlocked { provider: ProviderId, connection: ConnectionId, model: String },
+    /// Something else is left of an account than was known.
+    QuotaChanged { connection: ConnectionId },
     /// The optional provider cooldown began.
     ProviderCooling { provider: ProviderId, until: Timestamp },
 }

@@ -18,6 +18,7 @@
 //! | [`tool_limit`] | provider | does it take so many tools? |
 //! | [`cooldown_wait`] | one request | is it better to wait? |
 //! | [`limit_headers`] | one reply | what did it say about what is left? |
+//! | [`usage_report`] | one account | what does its vendor say is left? |
 //! | [`stream_watchdog`] | one stream | is anything useful still coming? |
 //! | [`failure`] | one reply | whose fault was it, and what should be tried next? |
 
@@ -47,6 +48,7 @@ pub mod stream_watchdog;
 pub mod throughput_watchdog;
 pub mod token_refresh;
 pub mod tool_limit;
+pub mod usage_report;
 pub mod waiting_room;
 
 pub use concurrency_gate::{GateKey, Patience};

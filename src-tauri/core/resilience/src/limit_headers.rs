@@ -228,7 +228,7 @@ fn count(text: &str) -> Option<u64> {
 }
 
 /// The names that vendors give their windows.
-fn canonical(name: &str) -> String {
+pub(crate) fn canonical(name: &str) -> String {
     let model = |of: &str| format!("{}{of}", window::WEEKLY_OF_MODEL);
     match name {
         "5h" | "five_hour" => window::SESSION.to_owned(),
@@ -243,7 +243,7 @@ fn canonical(name: &str) -> String {
 }
 
 /// The name of a window of so many minutes. Vendors round, so lengths near a usual one are it.
-fn by_length(minutes: u64) -> String {
+pub(crate) fn by_length(minutes: u64) -> String {
     let near = |usual: u64| minutes.abs_diff(usual) <= usual / 20;
     let named = [(300, window::SESSION), (1_440, window::DAILY), (10_080, window::WEEKLY), (43_200, window::MONTHLY)];
     named.iter().find(|(usual, _)| near(*usual)).map_or_else(|| format!("{minutes}m"), |(_, name)| (*name).to_owned())

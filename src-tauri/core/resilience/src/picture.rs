@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub in_flight: u32,
     /// Requests that wait for a place.
     pub waiting: u32,
+    /// The same by account; who waits at a queue or a gate waits for one.
+    pub waiting_for: BTreeMap<ConnectionId, u32>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

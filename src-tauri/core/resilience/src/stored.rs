@@ -4,7 +4,7 @@
 //! terminal is written at once. On start the shell hands everything back to [`crate::Engine::restore`].
 
 use domain::health::{LastError, TestStatus};
-use domain::{ConnectionId, Millis, ProviderClass, ProviderId, Timestamp};
+use domain::{ConnectionId, Millis, ProviderClass, ProviderId, Quota, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::circuit_breaker::Transition;
@@ -17,6 +17,8 @@ pub struct Stored {
     pub lockouts: Vec<StoredLockout>,
     /// The last outgoing IP address of accounts.
     pub egress: Vec<StoredEgress>,
+    /// What was left of accounts.
+    pub quotas: Vec<StoredQuota>,
 }
 
 /// One change to what is stored.
@@ -28,6 +30,7 @@ pub enum Row {
     Lockout(StoredLockout),
     /// By `StoredLockout::key`.
     LockoutGone(String),
+    Quota(StoredQuota),
 }
 
 /// A row of `domain_circuit_breakers`.
@@ -89,6 +92,13 @@ pub struct StoredLockout {
     pub failure_count: u32,
     pub last_cooldown: Millis,
     pub probe_at: Option<Timestamp>,
+}
+
+/// A row of `quota_snapshots`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredQuota {
+    pub connection: ConnectionId,
+    pub quota: Quota,
 }
 
 /// Through which outgoing address an account was last seen.

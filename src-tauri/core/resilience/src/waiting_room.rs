@@ -181,6 +181,11 @@ impl<T> WaitingRoom<T> {
         self.deadlines.first().map(|(until, _)| *until)
     }
 
+    /// What everybody has asked for, in no order.
+    pub fn everybody(&self) -> impl Iterator<Item = &T> {
+        self.lanes.values().flat_map(|lane| lane.line.values()).map(|waiting| &waiting.what)
+    }
+
     /// Everybody whose request is such, the longest waiting first.
     pub fn those_who(&self, such: impl Fn(&T) -> bool) -> Vec<Ticket> {
         let mut found: Vec<Ticket> = self

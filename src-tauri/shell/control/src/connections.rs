@@ -1,9 +1,7 @@
 //! Accounts at providers: what a person sees and changes (gateway specification, 4.4 and 6.1).
 
-use std::collections::BTreeMap;
-
 use domain::connection::{AuthType, Connection};
-use domain::{ConnectionId, Millis, ProviderId, Timestamp};
+use domain::{ConnectionId, Millis, ProviderId, RateLimitOverrides, Timestamp};
 use resilience::ResetScope;
 use resilience::picture::ConnectionPicture;
 use secrecy::SecretString;
@@ -14,9 +12,9 @@ use crate::view::{
     self, ConnectionChange, ConnectionDetail, ConnectionDraft, ConnectionFilter, ConnectionOrder, ConnectionReply,
     Connections, Done,
 };
+use crate::rate_limits::{self, MOST_CONCURRENT};
 use crate::{Control, ControlError, breakers, check, cooldowns, specific};
 
-const MOST_CONCURRENT: u32 = 10_000;
 const LAST_PRIORITY: u32 = 1_000_000;
 
 /// Connections by provider, then priority.
@@ -72,8 +70,13 @@ pub async fn connection_update(
     let was_active = connection.is_active;
     apply(control, &mut connection, change)?;
     // New credentials, or the owner's hand on the switch, end what was known (resilience specification, 7.1).
-    let is_new = !matches!(credential, CredentialChange::Keep) || (connection.is_active && !was_active);
+    let has_other_credential = !matches!(credential, CredentialChange::Keep);
+    let is_new = has_other_credential || (connection.is_active && !was_active);
     let stored = control.store().update_connection(&connection, credential, expected).await?;
+    if has_other_credential {
+        control.engine().forget_quota(&stored.id);
+        control.quota_asked().lock().remove(&stored.id);
+    }
     if is_new {
         control.engine().reset(&ResetScope::Connection(stored.id.clone()));
     }
@@ -145,6 +148,12 @@ pub(crate) fn from_draft(
         default_model: check::optional_text("defaultModel", draft.default_model)?,
         credential_tail: None,
         max_concurrent: check_cap(draft.max_concurrent)?,
+        rate_limit_protection: draft.rate_limit_protection.unwrap_or(false),
+        rate_limit_overrides: rate_limits::merge(
+            &RateLimitOverrides::default(),
+            draft.rate_limit_overrides.unwrap_or_default(),
+        )?,
+        quota_window_thresholds: rate_limits::thresholds(draft.quota_window_thresholds)?,
         excluded_models: check::texts("excludedModels", &draft.excluded_models)?,
         proxy_url: draft.proxy_url.map(|url| check::proxy_url("proxyUrl", &url)).transpose()?,
         tags: check::texts("tags", &draft.tags)?,
@@ -158,7 +167,8 @@ pub(crate) fn from_draft(
     Ok((connection, credential))
 }
 
-fn apply(control: &Control, connection: &mut Connection, change: ConnectionChange) -> Result<(), ControlError> {
+fn apply(control: &Control, connection: &mut Connection, mut change: ConnectionChange) -> Result<(), ControlError> {
+    apply_limits(connection, &mut change)?;
     if let Some(name) = change.name {
         connection.name = check::name("name", &name)?;
     }
@@ -178,9 +188,6 @@ fn apply(control: &Control, connection: &mut Connection, change: ConnectionChang
     if let Some(model) = change.default_model {
         connection.default_model = check::optional_text("defaultModel", model)?;
     }
-    if let Some(cap) = change.max_concurrent {
-        connection.max_concurrent = check_cap(cap)?;
-    }
     if let Some(models) = change.excluded_models {
         connection.excluded_models = check::texts("excludedModels", &models.unwrap_or_default())?;
     }
@@ -199,6 +206,26 @@ fn apply(control: &Control, connection: &mut Connection, change: ConnectionChang
         }
     }
     connection.updated_at = later(control.now(), connection.updated_at);
+    Ok(())
+}
+
+fn apply_limits(connection: &mut Connection, change: &mut ConnectionChange) -> Result<(), ControlError> {
+    if let Some(cap) = change.max_concurrent {
+        connection.max_concurrent = check_cap(cap)?;
+    }
+    if let Some(protection) = change.rate_limit_protection {
+        connection.rate_limit_protection = protection;
+    }
+    match change.rate_limit_overrides.take() {
+        None => {}
+        Some(Some(members)) => {
+            connection.rate_limit_overrides = rate_limits::merge(&connection.rate_limit_overrides, members)?;
+        }
+        Some(None) => connection.rate_limit_overrides = RateLimitOverrides::default(),
+    }
+    if let Some(thresholds) = change.quota_window_thresholds.take() {
+        connection.quota_window_thresholds = rate_limits::thresholds(thresholds.unwrap_or_default())?;
+    }
     Ok(())
 }
 
@@ -268,9 +295,9 @@ fn view_with(connection: &Connection, picture: &ConnectionPicture) -> view::Conn
         consecutive_use_count: 0,
         last_used_at: picture.last_used_at.map(view::Instant::from),
         max_concurrent: connection.max_concurrent,
-        rate_limit_protection: false,
-        rate_limit_overrides: BTreeMap::new(),
-        quota_window_thresholds: BTreeMap::new(),
+        rate_limit_protection: connection.rate_limit_protection,
+        rate_limit_overrides: rate_limits::view(&connection.rate_limit_overrides),
+        quota_window_thresholds: connection.quota_window_thresholds.clone(),
         excluded_models: connection.excluded_models.clone(),
         proxy_url: connection.proxy_url.as_deref().map(check::masked_proxy_url),
         tags: connection.tags.clone(),

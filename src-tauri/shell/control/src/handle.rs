@@ -9,6 +9,7 @@ use tokio::sync::{MutexGuard, mpsc, oneshot};
 
 use crate::health::HealthCache;
 use crate::management_token::TokenKeeper;
+use crate::quota;
 
 /// The argument of every operation. Cheap to clone; reads like the [`Gateway`] it wraps.
 #[derive(Clone)]
@@ -20,6 +21,8 @@ struct Inner {
     listener: mpsc::Sender<ListenerMove>,
     health: Mutex<HealthCache>,
     combo_change: tokio::sync::Mutex<()>,
+    quota_asked: Mutex<quota::Asked>,
+    quota_refresh: tokio::sync::Mutex<()>,
 }
 
 /// Asks the server to listen elsewhere. The answer comes once the new place is reserved: `Ok` carries the word to go,
@@ -43,8 +46,15 @@ pub enum MoveRefused {
 impl Control {
     /// `listener` is served by whoever owns the sockets.
     pub fn new(gateway: Gateway, token: TokenKeeper, listener: mpsc::Sender<ListenerMove>) -> Self {
-        let combo_change = tokio::sync::Mutex::default();
-        Control(Arc::new(Inner { gateway, token, listener, health: Mutex::default(), combo_change }))
+        Control(Arc::new(Inner {
+            gateway,
+            token,
+            listener,
+            health: Mutex::default(),
+            combo_change: tokio::sync::Mutex::default(),
+            quota_asked: Mutex::default(),
+            quota_refresh: tokio::sync::Mutex::default(),
+        }))
     }
 
     pub fn gateway(&self) -> &Gateway {
@@ -63,6 +73,15 @@ impl Control {
     /// all others, which must not change before it is stored.
     pub(crate) async fn one_combo_change(&self) -> MutexGuard<'_, ()> {
         self.0.combo_change.lock().await
+    }
+
+    pub(crate) fn quota_asked(&self) -> &Mutex<quota::Asked> {
+        &self.0.quota_asked
+    }
+
+    /// Waits until nobody else asks vendors, and keeps others waiting while the guard lives.
+    pub(crate) async fn one_quota_refresh(&self) -> MutexGuard<'_, ()> {
+        self.0.quota_refresh.lock().await
     }
 
     /// Reserves another place to listen; see [`ListenerMove`]. `None` when the server is stopping.

@@ -197,9 +197,15 @@ fn counts(entries: &[&Entry], snapshot: &Snapshot) -> ConnectionCounts {
 }
 
 fn rate_limits(snapshot: &Snapshot) -> BTreeMap<String, RateLimitStatus> {
-    let busy = snapshot.connections.iter().filter(|(_, picture)| picture.in_flight > 0);
-    let status = |running| RateLimitStatus { queued: 0, running, executing: running };
-    busy.map(|(id, picture)| (id.to_string(), status(picture.in_flight))).collect()
+    let mut shown: BTreeMap<String, RateLimitStatus> = BTreeMap::new();
+    for (id, picture) in snapshot.connections.iter().filter(|(_, picture)| picture.in_flight > 0) {
+        let status = shown.entry(id.to_string()).or_default();
+        (status.running, status.executing) = (picture.in_flight, picture.in_flight);
+    }
+    for (id, waiting) in &snapshot.waiting_for {
+        shown.entry(id.to_string()).or_default().queued = *waiting;
+    }
+    shown
 }
 
 fn count(items: usize) -> u32 {

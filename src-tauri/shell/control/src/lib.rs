@@ -7,7 +7,7 @@
 //!
 //! | noun | file |
 //! | --- | --- |
-//! | accounts at providers; testing them | `connections`, `specific`; `probes` |
+//! | accounts at providers; testing them; what is left of them | `connections`, `specific`, `rate_limits`; `probes`; `quota` |
 //! | custom providers | `nodes` |
 //! | keys of agents | `keys` |
 //! | providers and models; names for models | `catalog`, `models`; `aliases` |
@@ -39,6 +39,8 @@ pub mod management_token;
 pub mod models;
 pub mod nodes;
 pub mod probes;
+pub mod quota;
+mod rate_limits;
 pub mod requests;
 pub mod resilience;
 pub mod resilience_connections;

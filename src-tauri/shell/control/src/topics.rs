@@ -9,7 +9,7 @@ use serde::Serialize;
 use specta::Type;
 
 use crate::view::Topic;
-use crate::view::Topic::{Breakers, Combos, Connections, Cooldowns, Keys, Lockouts, Requests, Settings, Usage};
+use crate::view::Topic::{Breakers, Combos, Connections, Cooldowns, Keys, Lockouts, Quota, Requests, Settings, Usage};
 
 /// One operation of the management surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Type)]
@@ -83,6 +83,8 @@ pub const READS: &[Operation] = &[
     read("requests_list", "/api/requests", &[Requests], "The request log, newest first"),
     read("request_get", "/api/requests/{id}", &[Requests], "The story of one request"),
     read("usage_summary", "/api/usage/summary", &[Usage], "Consumption in groups"),
+    read("quota_list", "/api/usage/quota", &[Quota, Connections], "What is left of accounts"),
+    read("quota_history", "/api/usage/quota/history", &[Quota], "How the windows of one account filled"),
     read("resilience_get", "/api/resilience", &[Settings], "The resilience settings"),
     read("breakers_list", "/api/resilience/breakers", &[Breakers], "Circuit breakers with their latest changes"),
     read(
@@ -182,6 +184,7 @@ pub const CHANGES: &[Operation] = &[
     change("combo_mapping_update", Method::Patch, "/api/model-combo-mappings/{id}", &[Combos], "Change a mapping"),
     change("combo_mapping_delete", Method::Delete, "/api/model-combo-mappings/{id}", &[Combos], "Remove a mapping"),
     change("requests_delete", Method::Delete, "/api/requests", &[Requests, Usage], "Delete from the request log"),
+    change("quota_refresh", Method::Post, "/api/usage/quota/refresh", &[Quota], "Ask vendors what is left of accounts"),
     change("resilience_update", Method::Patch, "/api/resilience", &[Settings], "Change resilience settings"),
     change(
         "resilience_reset",

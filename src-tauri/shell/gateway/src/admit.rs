@@ -43,9 +43,9 @@ impl Terms<'_> {
 
 /// The permit for one attempt, in its guard, for who will not wait.
 pub(crate) fn at_once(gateway: &Gateway, step: &Step, terms: &Terms<'_>) -> Result<Attempt, Exclusion> {
-    let limits = step.entry.connection.limits();
+    let limits = step.entry.connection.limits(step.provider.limits);
     match gateway.engine().admit(&terms.admission(gateway, step, &limits)) {
-        Admitted::Permit(permit) => Ok(Attempt::new(gateway.engine().clone(), permit)),
+        Admitted::Permit(permit) => Ok(Attempt::new(gateway.engine().clone(), permit, gateway.now())),
         Admitted::Refused(exclusion) => Err(exclusion),
     }
 }
@@ -58,7 +58,7 @@ pub(crate) struct Turned {
 
 /// The same for who waits for a place. Whoever drops this gives the place up.
 pub(crate) async fn in_turn(gateway: &Gateway, step: &Step, terms: &Terms<'_>) -> Result<Turned, Refusal> {
-    let limits = step.entry.connection.limits();
+    let limits = step.entry.connection.limits(step.provider.limits);
     let begun = gateway.now();
     let entry = gateway.engine().enter(&terms.admission(gateway, step, &limits));
     let permit = match entry {
@@ -66,6 +66,6 @@ pub(crate) async fn in_turn(gateway: &Gateway, step: &Step, terms: &Terms<'_>) -
         Entry::Refused(refusal) => return Err(refusal),
         Entry::Place(place) => place.turn().await?,
     };
-    let attempt = Attempt::new(gateway.engine().clone(), permit);
+    let attempt = Attempt::new(gateway.engine().clone(), permit, gateway.now());
     Ok(Turned { attempt, queued: gateway.now().since(begun) })
 }

@@ -1,6 +1,6 @@
 //! The guard around a permit: settles exactly once, also on panic, cancellation and early return.
 
-use domain::{Millis, Neutral, Outcome};
+use domain::{Millis, Neutral, Outcome, Timestamp};
 use http::HeaderMap;
 use resilience::Permit;
 
@@ -10,11 +10,21 @@ use crate::engine_handle::EngineHandle;
 pub(crate) struct Attempt {
     engine: EngineHandle,
     permit: Option<Permit>,
+    overrun: Option<Overrun>,
+}
+
+/// How long an attempt may take altogether.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overrun {
+    pub(crate) limit: Millis,
+    pub(crate) at: Timestamp,
 }
 
 impl Attempt {
-    pub(crate) fn new(engine: EngineHandle, permit: Permit) -> Self {
-        Attempt { engine, permit: Some(permit) }
+    /// It begins now, and so does its execution limit.
+    pub(crate) fn new(engine: EngineHandle, permit: Permit, now: Timestamp) -> Self {
+        let overrun = permit.execution_limit().map(|limit| Overrun { limit, at: now + limit });
+        Attempt { engine, permit: Some(permit), overrun }
     }
 
     /// What the headers of its reply announced about the account.
@@ -24,9 +34,9 @@ impl Attempt {
         }
     }
 
-    /// How long it may take from now on; none, as long as it likes.
-    pub(crate) fn execution_limit(&self) -> Option<Millis> {
-        self.permit.as_ref().and_then(Permit::execution_limit)
+    /// When it is cut off (resilience specification, 16.2); none, it may take as long as it likes.
+    pub(crate) fn overrun(&self) -> Option<Overrun> {
+        self.overrun
     }
 
     /// The one verdict.

@@ -122,9 +122,13 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
         };
         attempt.settle(&failed.diagnosis.outcome);
         let within = round.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
+        if let Some(limit) = &failed.limit {
+            round.refusal = Some(Turnaway::Local(limit.clone()));
+        }
         // Proofs of thinking can lose their worth between two turns; the same account then answers without them.
         let thinks_less = within && failed.refuses_thoughts && without.is_none();
-        round.goes_on = thinks_less || (failed.diagnosis.next == Next::NextConnection && within);
+        let may_go_on = within && round.refusal.is_none();
+        round.goes_on = thinks_less || (failed.diagnosis.next == Next::NextConnection && may_go_on);
         let goes_on = round.goes_on && (thinks_less || !steps.is_empty());
         let decision = match goes_on {
             true if thinks_less => "retry_without_thinking",

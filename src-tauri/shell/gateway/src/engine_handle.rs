@@ -8,6 +8,7 @@ use domain::health::TestStatus;
 use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, ProviderId, Quota, Timestamp};
 use parking_lot::Mutex;
 use resilience::picture::ConnectionPicture;
+use resilience::request_queue::learned::LearnedLimit;
 use resilience::{
     Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot,
     Stored, Ticket, circuit_breaker,
@@ -38,6 +39,8 @@ struct Inner {
     waiting: Mutex<BTreeMap<Ticket, oneshot::Sender<Turn>>>,
     /// Somebody may wait for an earlier instant than before.
     earlier: Notify,
+    /// Upstreams announced another pace.
+    learned: Notify,
 }
 
 /// What comes of waiting.
@@ -108,16 +111,29 @@ impl EngineHandle {
         store: Store,
         banned: mpsc::UnboundedSender<ConnectionId>,
     ) -> Self {
-        let (waiting, earlier) = (Mutex::default(), Notify::new());
-        let inner = Inner { engine: Mutex::default(), clock, settings, events, store, banned, waiting, earlier };
+        let (engine, waiting) = (Mutex::default(), Mutex::default());
+        let (earlier, learned) = (Notify::new(), Notify::new());
+        let inner = Inner { engine, clock, settings, events, store, banned, waiting, earlier, learned };
         EngineHandle { inner: Arc::new(inner) }
     }
 
     /// Takes over what outlived a restart; before anything was admitted.
-    pub(crate) fn restore(&self, stored: Stored) {
+    pub(crate) fn restore(&self, stored: Stored, learned: Vec<LearnedLimit>) {
         let settings = self.inner.settings.load();
-        let engine = Engine::restore(stored, &settings.resilience, self.inner.clock.now());
+        let now = self.inner.clock.now();
+        let mut engine = Engine::restore(stored, &settings.resilience, now);
+        engine.restore_learned(learned, now);
         *self.inner.engine.lock() = engine;
+    }
+
+    /// What upstreams announced about the pace they bear.
+    pub(crate) fn learned_limits(&self) -> Vec<LearnedLimit> {
+        self.inner.engine.lock().learned_limits(self.inner.clock.now())
+    }
+
+    /// Returns when they may have announced something else since it last did.
+    pub(crate) async fn learns(&self) {
+        self.inner.learned.notified().await;
     }
 
     /// May this candidate be tried now?
@@ -203,6 +219,26 @@ impl EngineHandle {
         self.change(|engine, settings, now| ((), engine.observe(permit, headers, settings, now)));
     }
 
+    /// What somebody said about an account's quota.
+    pub fn note_quota(&self, connection: &ConnectionId, quota: Quota) {
+        self.change(|engine, _, _| ((), engine.note_quota(connection, quota)));
+    }
+
+    /// What is known about an account's quota; none, nothing.
+    pub fn quota(&self, connection: &ConnectionId) -> Option<Quota> {
+        self.inner.engine.lock().quota(connection).cloned()
+    }
+
+    /// The account has another credential and may be another one.
+    pub fn forget_quota(&self, connection: &ConnectionId) {
+        self.inner.engine.lock().forget_quota(connection);
+    }
+
+    /// Those who wait are measured by the settings of this moment.
+    pub(crate) fn settings_changed(&self) {
+        self.change(|engine, settings, now| ((), engine.tick(settings, now)));
+    }
+
     /// A provider named its limit of tools.
     pub(crate) fn note_tool_limit(&self, provider: &ProviderId, limit: u32) {
         let now = self.inner.clock.now();
@@ -254,15 +290,23 @@ impl EngineHandle {
         let settings = self.inner.settings.load();
         let now = self.inner.clock.now();
         let mut engine = self.inner.engine.lock();
+        let looked = engine.next_deadline();
         let (answer, mut effects) = call(&mut engine, &settings.resilience, now);
         self.inner.store.record_rows(std::mem::take(&mut effects.rows));
+        let looks = engine.next_deadline();
         drop(engine);
+        if looks.is_some_and(|at| looked.is_none_or(|before| at < before)) {
+            self.inner.earlier.notify_one();
+        }
         self.tell(effects);
         answer
     }
 
     fn tell(&self, mut effects: Effects) {
         self.pass_turns(&mut effects);
+        if effects.learned {
+            self.inner.learned.notify_one();
+        }
         effects.events.iter().for_each(journal::write);
         let topics: BTreeSet<Topic> = effects.events.iter().flat_map(topics).copied().collect();
         if !topics.is_empty() {

@@ -65,6 +65,7 @@ pub(crate) const fn topics(event: &Event) -> &'static [Topic] {
         Event::BreakerChanged { .. } => &[Topic::Breakers],
         Event::ModelLocked { .. } | Event::ModelUnlocked { .. } => &[Topic::Lockouts, Topic::Cooldowns],
         Event::ProviderCooling { .. } => &[Topic::Cooldowns],
+        Event::QuotaChanged { .. } => &[Topic::Quota],
     }
 }
 

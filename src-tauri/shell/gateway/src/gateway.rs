@@ -29,6 +29,7 @@ use crate::combos::Combos;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
+use crate::learned_limits;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
 use crate::routing_handle::RoutingHandle;
@@ -151,6 +152,7 @@ impl Gateway {
         }));
         gateway.load().await?;
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
+        gateway.tracker().spawn(learned_limits::keep(gateway.clone()));
         gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
         Ok(gateway)
     }
@@ -162,7 +164,8 @@ impl Gateway {
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
         self.rebuild_names();
-        self.engine().restore(self.store().load_resilience().await?);
+        let learned = learned_limits::load(self.store()).await?;
+        self.engine().restore(self.store().load_resilience().await?, learned);
         Ok(())
     }
 
@@ -256,6 +259,7 @@ impl Gateway {
         if self.settings().resilience.reads_kinds_otherwise(&before.resilience) {
             self.engine().reset(&ResetScope::Breakers);
         }
+        self.engine().settings_changed();
         self.0.settings_changed.send_replace(());
         self.rebuild_names();
         self.announce(&[Topic::Settings]);
@@ -334,7 +338,9 @@ impl Gateway {
 
     /// Connections changed in the store.
     pub async fn reload_connections(&self) -> Result<(), Error> {
+        let before = self.connections();
         self.load_connections().await?;
+        self.tell_limits(&before);
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
@@ -387,6 +393,20 @@ impl Gateway {
         Ok(())
     }
 
+    /// Those who wait for an account follow what its owner allows now.
+    fn tell_limits(&self, before: &Connections) {
+        let catalog = self.catalog();
+        for entry in self.connections().iter() {
+            let connection = &entry.connection;
+            let of_provider = catalog.get(&connection.provider).map(|provider| provider.limits).unwrap_or_default();
+            let limits = connection.limits(of_provider);
+            let known = before.get(&connection.id).map(|entry| entry.connection.limits(of_provider));
+            if known.is_some_and(|known| known != limits) {
+                self.engine().limits_changed(&connection.id, &limits);
+            }
+        }
+    }
+
     fn rebuild_names(&self) {
         let table = name_table(
             &self.0.catalog.load(),
@@ -435,7 +455,8 @@ impl Gateway {
     }
 
     pub fn live(&self) -> Live {
-        self.0.counters.sample(self.now())
+        let queued = u32::try_from(self.engine().waiting()).unwrap_or(u32::MAX);
+        Live { queued, ..self.0.counters.sample(self.now()) }
     }
 
     pub(crate) fn counters(&self) -> &Arc<Counters> {

@@ -16,6 +16,7 @@ use domain::{Clock, Dialect, Millis, Reason};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
 
+use crate::attempt::Overrun;
 use crate::deadline::Timer;
 use crate::memo::Keepsake;
 use crate::record::Recorder;
@@ -30,6 +31,8 @@ pub(crate) enum StreamFailure {
     Stated(UpstreamError),
     /// The connection broke, or fell silent for too long.
     Broken { reason: Reason, message: String },
+    /// A limit of our own cut it off: nobody's doing.
+    Overrun(Millis),
 }
 
 /// What one chunk of the upstream's brought.
@@ -60,6 +63,7 @@ pub(crate) struct UpstreamStream {
     idle: Millis,
     watchdog: StreamWatchdog,
     budgets: Budgets,
+    overrun: Option<Overrun>,
     frames: Vec<Frame>,
     events: Vec<Event>,
     /// The terminal event, once it was seen: whatever follows, the answer is complete.
@@ -90,6 +94,7 @@ impl UpstreamStream {
             timer: Timer::new(clock),
             idle: limits.idle,
             budgets: limits.budgets,
+            overrun: limits.overrun,
             frames: Vec::new(),
             events: Vec::new(),
             finish: None,
@@ -104,8 +109,12 @@ impl UpstreamStream {
             let mut in_one = None;
             let silent_at = (!self.idle.is_zero()).then(|| self.timer.now() + self.idle);
             let stalled_at = self.watchdog.next_deadline(&self.budgets);
-            let deadline = [silent_at, stalled_at].into_iter().flatten().min();
+            let ends_at = self.overrun.map(|overrun| overrun.at);
+            let deadline = [silent_at, stalled_at, ends_at].into_iter().flatten().min();
             match self.timer.limit(self.body.next(), deadline).await {
+                None if let Some(overrun) = self.overrun.filter(|_| deadline == ends_at) => {
+                    return Err(StreamFailure::Overrun(overrun.limit));
+                }
                 None if deadline == stalled_at => return Err(self.stalled()),
                 None => return Err(silent(self.idle)),
                 Some(None) => {
@@ -313,7 +322,7 @@ fn early_eof(failure: StreamFailure) -> StreamFailure {
             reason: Reason::EarlyEof,
             message: "the stream ended before any content".to_owned(),
         },
-        other @ (StreamFailure::Stated(_) | StreamFailure::Broken { .. }) => other,
+        other @ (StreamFailure::Stated(_) | StreamFailure::Broken { .. } | StreamFailure::Overrun(_)) => other,
     }
 }
 
@@ -324,4 +333,6 @@ pub(crate) struct Limits {
     pub(crate) idle: Millis,
     /// Without anything useful.
     pub(crate) budgets: Budgets,
+    /// Altogether, from the dispatch on.
+    pub(crate) overrun: Option<Overrun>,
 }

@@ -35,6 +35,7 @@ pub(crate) fn write(event: &Event) {
         Event::ModelUnlocked { provider, connection, model } => {
             tracing::info!(%provider, %connection, %model, "model unlocked");
         }
+        Event::QuotaChanged { connection } => tracing::debug!(%connection, "quota changed"),
         Event::ProviderCooling { provider, until } => {
             tracing::info!(%provider, until = until.as_millis(), "provider cools for combos");
         }

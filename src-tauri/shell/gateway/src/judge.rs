@@ -9,7 +9,7 @@ use std::sync::Arc;
 use catalog::Provider;
 use dialects::UpstreamError;
 use dialects::error::{EMPTY_OR_GARBLED, STREAM_CUT};
-use domain::{Candidate, Clock, Nature, Outcome, ProviderId, Reason, Timestamp};
+use domain::{Candidate, Clock, Millis, Nature, Outcome, ProviderId, Reason, Timestamp};
 use http::HeaderMap;
 use jiff::tz::TimeZone;
 use resilience::failure::error_rules::operator_rules;
@@ -83,6 +83,7 @@ impl Judge {
     pub(crate) fn stream(&self, failure: &StreamFailure) -> Diagnosis {
         match failure {
             StreamFailure::Broken { reason, message } => self.transport(*reason, message),
+            StreamFailure::Overrun(limit) => self.local(&overrun_message(*limit)),
             StreamFailure::Stated(error) => match error.code.as_deref() {
                 Some(STREAM_CUT) => self.transport(Reason::StreamCut, &error.message),
                 Some(EMPTY_OR_GARBLED) => self.transport(Reason::EmptyOrGarbled, &error.message),
@@ -109,6 +110,14 @@ impl Judge {
         };
         resilience::failure::diagnose(reply, &context, now)
     }
+}
+
+/// The kind of an attempt that its execution limit cut off.
+pub(crate) const EXECUTION_TIMEOUT: &str = "execution_timeout";
+
+/// The words for an attempt that its execution limit cut off.
+pub(crate) fn overrun_message(limit: Millis) -> String {
+    format!("the request took longer than this account's queue allows ({limit}): raise executionMaxWaitMs")
 }
 
 /// The kind of failure in one word, for the record.

@@ -26,6 +26,7 @@ mod ingress;
 mod journal;
 mod judge;
 mod keep_alive;
+mod learned_limits;
 mod listed_combos;
 mod live;
 mod memo;

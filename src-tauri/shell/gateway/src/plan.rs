@@ -184,7 +184,7 @@ pub(crate) fn availability(
     if entry.credential.is_none() && connection.auth_type != domain::connection::AuthType::None {
         return Availability::Excluded(exclusion(Mechanism::CredentialGate, reason::CREDENTIAL_GATE));
     }
-    let limits = connection.limits();
+    let limits = connection.limits(provider.limits);
     let ask = Admission {
         tools: asker.tools,
         quota_cutoff: asker.quota_cutoff,

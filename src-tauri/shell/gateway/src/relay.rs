@@ -14,11 +14,12 @@ use dialects::{Client, StreamProgress, UpstreamError};
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
 use domain::{Outcome, RequestId, Success};
+use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 
 use crate::attempt::Attempt;
 use crate::hold::{StreamFailure, UpstreamStream};
-use crate::judge::{Judge, kind};
+use crate::judge::{EXECUTION_TIMEOUT, Judge, kind, overrun_message};
 use crate::record::{End, Recorder};
 
 /// A committed stream on its way to the client.
@@ -88,7 +89,7 @@ impl Relay {
         self.told = !self.stream.is_rewritten();
         let message = self.fail(&StreamFailure::Stated(error));
         if !self.told {
-            self.held.push_back(self.error_event(&message));
+            self.held.push_back(self.error_event(None, &message));
         }
     }
 
@@ -128,7 +129,7 @@ impl Relay {
             Err(failure) => {
                 let told = self.told;
                 let message = self.fail(&failure);
-                if told || self.array { None } else { Some(self.error_event(&message)) }
+                if told || self.array { None } else { Some(self.error_event(limit_of(&failure), &message)) }
             }
         }
     }
@@ -157,16 +158,17 @@ impl Relay {
         self.recorder.finish(&End {
             status: self.status,
             outcome: RequestOutcome::Failure,
-            error_code: Some(kind),
+            error_code: Some(limit_of(failure).map_or(kind, |limit| limit.code())),
             error_summary: Some(&message),
         });
         message
     }
 
-    fn error_event(&self, message: &str) -> Bytes {
+    /// `limit`: one of our own ended the stream.
+    fn error_event(&self, limit: Option<LocalLimit>, message: &str) -> Bytes {
         let body = ErrorBody {
-            status: 502,
-            code: code::BAD_GATEWAY,
+            status: limit.as_ref().map_or(502, LocalLimit::status),
+            code: limit.as_ref().map_or(code::BAD_GATEWAY, LocalLimit::code),
             message,
             retry_after_seconds: None,
             request_id: Some(self.request.as_str()),
@@ -183,10 +185,17 @@ impl Relay {
     }
 }
 
+/// The limit of our own that ended a stream.
+fn limit_of(failure: &StreamFailure) -> Option<LocalLimit> {
+    matches!(failure, StreamFailure::Overrun(_)).then_some(LocalLimit::ExecutionTimeout)
+}
+
 fn describe(diagnosis: &Diagnosis, failure: &StreamFailure) -> (&'static str, String) {
     let message = match failure {
         StreamFailure::Stated(error) => error.message.clone(),
         StreamFailure::Broken { message, .. } => format!("the upstream's stream broke: {message}"),
+        StreamFailure::Overrun(limit) => overrun_message(*limit),
     };
-    (kind(diagnosis), message)
+    let word = if matches!(failure, StreamFailure::Overrun(_)) { EXECUTION_TIMEOUT } else { kind(diagnosis) };
+    (word, message)
 }

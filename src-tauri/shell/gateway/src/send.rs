@@ -11,16 +11,17 @@ use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 use resilience::stream_watchdog::{self, Budgets};
 use upstream::{BuildError, Call, Payload, Target};
 
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Overrun};
 use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
 use crate::ingress::ClientRequest;
-use crate::judge::{Judge, kind};
+use crate::judge::{EXECUTION_TIMEOUT, Judge, kind, overrun_message};
 use crate::memo::Keepsake;
 use crate::plan::Step;
 use crate::record::Recorder;
@@ -65,12 +66,14 @@ pub(crate) struct Failed {
     pub(crate) refusal: Option<Refusal>,
     /// It refused the request for the earlier thinking in it (gateway specification, 2.7, rule 3).
     pub(crate) refuses_thoughts: bool,
+    /// A limit of our own cut it off.
+    pub(crate) limit: Option<LocalLimit>,
 }
 
 impl Failed {
     fn new(diagnosis: Diagnosis, status: Option<StatusCode>, message: String) -> Box<Failed> {
         let kind = kind(&diagnosis);
-        Box::new(Failed { diagnosis, kind, status, message, refusal: None, refuses_thoughts: false })
+        Box::new(Failed { diagnosis, kind, status, message, refusal: None, refuses_thoughts: false, limit: None })
     }
 }
 
@@ -92,8 +95,28 @@ pub(crate) struct Wish {
     pub(crate) start_limit: Option<Millis>,
 }
 
-/// Makes one attempt.
+/// Makes one attempt, within the execution limit of its queue.
 pub(crate) async fn send(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    wish: &Wish,
+    attempt: &Attempt,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    let sending = send_unlimited(gateway, request, step, wish, attempt, recorder);
+    let Some(overrun) = attempt.overrun() else { return sending.await };
+    tokio::select! {
+        biased;
+        () = gateway.clock().sleep_until(overrun.at) => {
+            let judge = Judge::new(gateway, &step.provider, &step.candidate);
+            Err(stream_failure(&judge, &StreamFailure::Overrun(overrun.limit)))
+        }
+        sent = sending => sent,
+    }
+}
+
+async fn send_unlimited(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,
@@ -131,8 +154,15 @@ pub(crate) async fn send(
         let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
     });
-    let exchange =
-        Exchange { gateway, request, target: &target, upstream: step.operation, back, keepsake: keepsake.flatten() };
+    let exchange = Exchange {
+        gateway,
+        request,
+        target: &target,
+        upstream: step.operation,
+        back,
+        keepsake: keepsake.flatten(),
+        overrun: attempt.overrun(),
+    };
     match framing(request, step.operation, response.headers()) {
         Some(framing) if request.stream => held_stream(exchange, judge, response, framing, recorder).await,
         Some(framing) => folded(exchange, &judge, response, framing, recorder).await,
@@ -149,6 +179,7 @@ struct Exchange<'a> {
     back: Back,
     /// What will be missed on the next turn.
     keepsake: Option<Keepsake>,
+    overrun: Option<Overrun>,
 }
 
 impl Exchange<'_> {
@@ -158,7 +189,7 @@ impl Exchange<'_> {
 
     fn stream(&self, body: upstream::Body, framing: Framing, writes: bool) -> UpstreamStream {
         let clock = std::sync::Arc::clone(self.gateway.clock());
-        let limits = limits(self.gateway, self.request, self.target);
+        let limits = Limits { overrun: self.overrun, ..limits(self.gateway, self.request, self.target) };
         let writer = writes.then(|| self.back.writer());
         let dialect = self.upstream.dialect();
         UpstreamStream::new(body, dialect, framing, clock, limits, Redaction::of(self.target), writer)
@@ -243,7 +274,7 @@ fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits
             stream_watchdog::readiness(base, ceiling, size)
         }
     };
-    Limits { idle: network.stream_idle_timeout, budgets: Budgets { readiness, stall } }
+    Limits { idle: network.stream_idle_timeout, budgets: Budgets { readiness, stall }, overrun: None }
 }
 
 /// A whole answer is collected before anything is promised: a body that breaks off can still be had elsewhere.
@@ -460,7 +491,13 @@ fn stream_failure(judge: &Judge, failure: &StreamFailure) -> Box<Failed> {
     let (status, message) = match failure {
         StreamFailure::Stated(error) => (error.status, error.message.clone()),
         StreamFailure::Broken { message, .. } => (None, message.clone()),
+        StreamFailure::Overrun(limit) => (Some(LocalLimit::ExecutionTimeout.status()), overrun_message(*limit)),
     };
+    let limit = matches!(failure, StreamFailure::Overrun(_)).then_some(LocalLimit::ExecutionTimeout);
     let status = restated(&diagnosis).or_else(|| status.and_then(|status| StatusCode::from_u16(status).ok()));
-    Failed::new(diagnosis, status, message)
+    let mut failed = Failed::new(diagnosis, status, message);
+    if limit.is_some() {
+        (failed.kind, failed.limit) = (EXECUTION_TIMEOUT, limit);
+    }
+    failed
 }

@@ -9,6 +9,8 @@ use upstream::HttpTransport;
 const EVERY: Millis = Millis::hours(1);
 /// How long a removed connection can be brought back.
 const UNDO: Millis = Millis::days(7);
+/// How far back the use of quotas is shown.
+const QUOTA_HISTORY: Millis = Millis::days(14);
 
 /// Enforces retention at the start and every hour, until the gateway stops.
 pub(crate) async fn retain(gateway: Gateway) {
@@ -31,6 +33,7 @@ async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
         gateway.store().delete_requests_before(now - Millis::days(u64::from(days))).await?;
     }
     gateway.store().purge_connections(now - UNDO).await?;
+    gateway.store().purge_quota_history(now - QUOTA_HISTORY).await?;
     Ok(())
 }
 

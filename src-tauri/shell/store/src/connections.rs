@@ -21,6 +21,8 @@ const WHAT: &str = "connection";
 const TABLE: &str = "provider_connections";
 const CREDENTIAL: &str = "api_key";
 const PROXY: &str = "proxy_url";
+const OVERRIDES: &str = "rate_limit_overrides_json";
+const THRESHOLDS: &str = "quota_window_thresholds_json";
 /// A shorter credential shows no tail: four characters would be most of it.
 const SHORTEST_WITH_TAIL: usize = 8;
 const TAIL_LENGTH: usize = 4;
@@ -46,7 +48,8 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, provider, name, auth_type, priority, is_active, default_model, api_key, credential_tail,
-                    max_concurrent, excluded_models, proxy_url, tags, provider_specific_data, created_at, updated_at
+                    max_concurrent, rate_limit_protection, rate_limit_overrides_json, quota_window_thresholds_json,
+                    excluded_models, proxy_url, tags, provider_specific_data, created_at, updated_at
              FROM provider_connections ",
             $rest
         )
@@ -65,6 +68,9 @@ struct Row {
     api_key: Option<Vec<u8>>,
     credential_tail: Option<String>,
     max_concurrent: Option<u32>,
+    rate_limit_protection: bool,
+    rate_limit_overrides_json: String,
+    quota_window_thresholds_json: String,
     excluded_models: String,
     proxy_url: Option<Vec<u8>>,
     tags: String,
@@ -113,9 +119,10 @@ impl Store {
         let sealed = credential.map(|secret| self.seal(&connection.id, CREDENTIAL, &secret)).transpose()?;
         sqlx::query(
             "INSERT INTO provider_connections (name, auth_type, priority, is_active, default_model, max_concurrent,
-                    excluded_models, proxy_url, tags, provider_specific_data, updated_at, provider, api_key,
-                    credential_tail, created_at, id)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    rate_limit_protection, rate_limit_overrides_json, quota_window_thresholds_json, excluded_models,
+                    proxy_url, tags, provider_specific_data, updated_at, provider, api_key, credential_tail, created_at,
+                    id)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&stored.name)
         .bind(cell(&stored, "auth_type").write_word(&stored.auth_type)?)
@@ -123,6 +130,9 @@ impl Store {
         .bind(stored.is_active)
         .bind(&stored.default_model)
         .bind(stored.max_concurrent)
+        .bind(stored.rate_limit_protection)
+        .bind(cell(&stored, OVERRIDES).write_json(&stored.rate_limit_overrides)?)
+        .bind(cell(&stored, THRESHOLDS).write_json(&stored.quota_window_thresholds)?)
         .bind(cell(&stored, "excluded_models").write_json(&stored.excluded_models)?)
         .bind(self.sealed_proxy(&stored)?)
         .bind(cell(&stored, "tags").write_json(&stored.tags)?)
@@ -255,8 +265,9 @@ impl Store {
     async fn write_record(&self, writer: &mut SqliteConnection, connection: &Connection) -> Result<(), Error> {
         sqlx::query(
             "UPDATE provider_connections SET name = ?, auth_type = ?, priority = ?, is_active = ?, default_model = ?,
-                    max_concurrent = ?, excluded_models = ?, proxy_url = ?, tags = ?, provider_specific_data = ?,
-                    updated_at = ?
+                    max_concurrent = ?, rate_limit_protection = ?, rate_limit_overrides_json = ?,
+                    quota_window_thresholds_json = ?, excluded_models = ?, proxy_url = ?, tags = ?,
+                    provider_specific_data = ?, updated_at = ?
              WHERE id = ?",
         )
         .bind(&connection.name)
@@ -265,6 +276,9 @@ impl Store {
         .bind(connection.is_active)
         .bind(&connection.default_model)
         .bind(connection.max_concurrent)
+        .bind(connection.rate_limit_protection)
+        .bind(cell(connection, OVERRIDES).write_json(&connection.rate_limit_overrides)?)
+        .bind(cell(connection, THRESHOLDS).write_json(&connection.quota_window_thresholds)?)
         .bind(cell(connection, "excluded_models").write_json(&connection.excluded_models)?)
         .bind(self.sealed_proxy(connection)?)
         .bind(cell(connection, "tags").write_json(&connection.tags)?)
@@ -334,6 +348,9 @@ impl Row {
             auth_type: cell("auth_type").read_word(&self.auth_type)?,
             excluded_models: cell("excluded_models").read_json(&self.excluded_models)?,
             tags: cell("tags").read_json(&self.tags)?,
+            rate_limit_overrides: cell(OVERRIDES).read_json(&self.rate_limit_overrides_json)?,
+            quota_window_thresholds: cell(THRESHOLDS).read_json(&self.quota_window_thresholds_json)?,
+            rate_limit_protection: self.rate_limit_protection,
             provider: ProviderId::from(self.provider),
             name: self.name,
             priority: self.priority,

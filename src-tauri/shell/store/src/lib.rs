@@ -14,6 +14,7 @@
 //! | `connections.rs`, `nodes.rs`, `client_keys.rs`, `aliases.rs`, `combos.rs`, `key_value.rs` | what a person manages |
 //! | `requests.rs`, `usage.rs` | what traffic leaves behind |
 //! | `resilience.rs` | what is spared and why |
+//! | `quota.rs` | what is left of accounts |
 //! | `routing_memory.rs` | what strategies remember |
 //! | `writer.rs` | the write-behind task |
 //! | `folder.rs`, `database.rs` | the data folder and its lock, the file, its migrations |
@@ -30,6 +31,7 @@ mod error;
 mod folder;
 mod key_value;
 mod nodes;
+mod quota;
 mod requests;
 mod resilience;
 mod routing_memory;
@@ -47,6 +49,7 @@ use tokio_util::task::TaskTracker;
 pub use combos::Renamed;
 pub use connections::{CredentialChange, StoredConnection};
 pub use error::{CredentialError, Error};
+pub use quota::QuotaPoint;
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};
 pub use usage::{GroupBy, UsageGroup, UsageSummary, UsageTotals};
 pub use writer::StoreHealth;

@@ -11,7 +11,7 @@ use resilience::{Row, Stored};
 use sqlx::{FromRow, SqliteConnection};
 
 use crate::columns::{Cell, from_instant, from_length, to_instant, to_length};
-use crate::{Error, Store};
+use crate::{Error, Store, quota};
 
 const BREAKERS: &str = "domain_circuit_breakers";
 const CONNECTIONS: &str = "provider_connections";
@@ -27,14 +27,16 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    pub(crate) fn of(row: &Row) -> Key {
-        match row {
+    /// None for a quota, which waits apart.
+    pub(crate) fn of(row: &Row) -> Option<Key> {
+        Some(match row {
             Row::Breaker(breaker) => Key::Breaker(breaker.provider.clone()),
             Row::BreakerGone(provider) => Key::Breaker(provider.clone()),
             Row::Connection(connection) => Key::Connection(connection.connection.clone()),
             Row::Lockout(lockout) => Key::Lockout(lockout.key.clone()),
             Row::LockoutGone(key) => Key::Lockout(key.clone()),
-        }
+            Row::Quota(_) => return None,
+        })
     }
 }
 
@@ -42,7 +44,7 @@ impl Key {
 pub(crate) const fn is_urgent(row: &Row) -> bool {
     match row {
         Row::Connection(connection) => connection.test_status.is_terminal(),
-        Row::Breaker(_) | Row::BreakerGone(_) | Row::Lockout(_) | Row::LockoutGone(_) => false,
+        Row::Breaker(_) | Row::BreakerGone(_) | Row::Lockout(_) | Row::LockoutGone(_) | Row::Quota(_) => false,
     }
 }
 
@@ -51,6 +53,7 @@ pub(crate) fn concerns(row: &Row, id: &ConnectionId) -> bool {
     match row {
         Row::Connection(connection) => connection.connection == *id,
         Row::Lockout(lockout) => lockout.connection == *id,
+        Row::Quota(quota) => quota.connection == *id,
         Row::Breaker(_) | Row::BreakerGone(_) | Row::LockoutGone(_) => false,
     }
 }
@@ -149,6 +152,7 @@ impl Store {
                 .into_iter()
                 .map(|(id, ip, at)| StoredEgress { connection: ConnectionId::from(id), ip, at: to_instant(at) })
                 .collect(),
+            quotas: quota::load(reader).await?,
         })
     }
 }
@@ -169,6 +173,7 @@ pub(crate) async fn write(connection: &mut SqliteConnection, row: &Row) -> Resul
             sqlx::query("DELETE FROM domain_lockout_state WHERE lock_key = ?").bind(key).execute(connection).await?;
             Ok(())
         }
+        Row::Quota(quota) => quota::write(connection, quota).await,
     }
 }
 
@@ -274,9 +279,9 @@ pub(crate) async fn forget(connection: &mut SqliteConnection, id: &ConnectionId)
     .await?;
     sqlx::query("DELETE FROM domain_lockout_state WHERE connection_id = ?")
         .bind(id.as_str())
-        .execute(connection)
+        .execute(&mut *connection)
         .await?;
-    Ok(())
+    quota::forget(connection, id).await
 }
 
 impl BreakerRow {

@@ -2,7 +2,7 @@
 //!
 //! Traffic puts request records into a queue, and the latest use of each key and the latest state of each breaker,
 //! connection and lock into maps. The task writes all of it in one transaction a quarter of a second after the first of
-//! them, at 256 of them, at once when a connection's owner has to act, when asked to, and at the end. Without anything
+//! them (quotas, which change with every reply, three seconds after), at 256 of them, at once when a connection's owner has to act, when asked to, and at the end. Without anything
 //! waiting it sleeps.
 //!
 //! A failed transaction keeps its batch and tries again, waiting longer each time, up to half a minute; meanwhile the
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use ::resilience::Row;
-use ::resilience::stored::StoredEgress;
+use ::resilience::stored::{StoredEgress, StoredQuota};
 use domain::request_log::RequestRecord;
 use domain::{ClientKeyId, Clock, ConnectionId, Millis, Timestamp};
 use parking_lot::Mutex;
@@ -24,10 +24,12 @@ use tokio_util::task::TaskTracker;
 use crate::database::Database;
 use crate::folder::Folder;
 use crate::resilience::Key;
-use crate::{Error, client_keys, requests, resilience, usage};
+use crate::{Error, client_keys, quota, requests, resilience, usage};
 
 /// Longest that anything waits while writing works.
 const DELAY: Millis = Millis::new(250);
+/// Longest that a quota waits: it changes with every reply, and only the last of a while is worth a row.
+const QUOTA_DELAY: Millis = Millis::seconds(3);
 /// Items of one transaction; so many waiting are written at once.
 const BATCH: usize = 256;
 /// Records that may wait.
@@ -68,6 +70,9 @@ struct Pending {
     touched: BTreeMap<ClientKeyId, Timestamp>,
     rows: BTreeMap<Key, Row>,
     egress: BTreeMap<ConnectionId, StoredEgress>,
+    quotas: BTreeMap<ConnectionId, StoredQuota>,
+    /// When the first of the quotas was put down.
+    quotas_at: Option<Timestamp>,
     /// Something waits that must not.
     urgent: bool,
     /// When the first of what waits was put down.
@@ -137,16 +142,39 @@ impl WriteBehind {
     }
 
     pub(crate) fn record_rows(&self, rows: Vec<Row>) {
+        let mut quotas = Vec::new();
         self.put_down(|pending| {
             if pending.closed {
                 return false;
             }
+            let mut any = false;
             for row in rows {
+                let Some(key) = Key::of(&row) else {
+                    quotas.push(row);
+                    continue;
+                };
+                any = true;
                 pending.urgent |= resilience::is_urgent(&row);
-                pending.rows.insert(Key::of(&row), row);
+                pending.rows.insert(key, row);
             }
-            true
+            any
         });
+        quotas.into_iter().for_each(|row| self.record_quota(row));
+    }
+
+    /// The latest of each account; the task is only told of the first.
+    fn record_quota(&self, row: Row) {
+        let Row::Quota(quota) = row else { return };
+        let now = self.shared.clock.now();
+        let mut pending = self.shared.pending.lock();
+        if pending.closed {
+            return;
+        }
+        pending.quotas.insert(quota.connection.clone(), quota);
+        if pending.quotas_at.is_none() {
+            pending.quotas_at = Some(now);
+            self.shared.wake.notify_one();
+        }
     }
 
     pub(crate) fn record_egress(&self, egress: StoredEgress) {
@@ -160,7 +188,9 @@ impl WriteBehind {
 
     /// Drops what waits about a connection that is gone.
     pub(crate) fn forget(&self, id: &ConnectionId) {
-        self.shared.pending.lock().rows.retain(|_, row| !resilience::concerns(row, id));
+        let mut pending = self.shared.pending.lock();
+        pending.rows.retain(|_, row| !resilience::concerns(row, id));
+        pending.quotas.remove(id);
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -233,7 +263,7 @@ impl Pending {
 
     /// Nothing waits, and the task holds nothing either.
     fn is_idle(&self) -> bool {
-        self.waiting() == 0 && self.first_at.is_none() && self.failure.is_none()
+        self.waiting() == 0 && self.quotas.is_empty() && self.first_at.is_none() && self.failure.is_none()
     }
 
     fn due(&self) -> Due {
@@ -243,11 +273,12 @@ impl Pending {
         if let Some(failure) = &self.failure {
             return Due::At(failure.retry_at);
         }
-        match self.first_at {
-            Some(_) if self.urgent || self.waiting() >= BATCH => Due::Now,
-            Some(first) => Due::At(first + DELAY),
-            None => Due::Never,
+        if self.first_at.is_some() && (self.urgent || self.waiting() >= BATCH) {
+            return Due::Now;
         }
+        let first = self.first_at.map(|first| first + DELAY);
+        let quotas = self.quotas_at.map(|first| first + QUOTA_DELAY);
+        first.into_iter().chain(quotas).min().map_or(Due::Never, Due::At)
     }
 }
 
@@ -258,6 +289,7 @@ struct Batch {
     touched: Vec<(ClientKeyId, Timestamp)>,
     rows: Vec<Row>,
     egress: Vec<StoredEgress>,
+    quotas: Vec<StoredQuota>,
 }
 
 struct Task {
@@ -276,7 +308,7 @@ impl Task {
                 let mut pending = self.shared.pending.lock();
                 (std::mem::take(&mut pending.flushes), pending.closed)
             };
-            let written = self.write_everything().await.map_err(|error| reason(&error));
+            let written = self.write_everything(closed || !flushes.is_empty()).await.map_err(|error| reason(&error));
             self.report(&written);
             for flush in flushes {
                 // Whoever asked may have stopped waiting.
@@ -313,11 +345,15 @@ impl Task {
         }
     }
 
-    /// Writes batch after batch until nothing waits. Stops at the first failure and keeps that batch.
-    async fn write_everything(&mut self) -> Result<(), Error> {
+    /// Writes batch after batch until nothing waits, quotas that are not due yet only where all is asked for. Stops at the
+    /// first failure and keeps that batch.
+    async fn write_everything(&mut self, all: bool) -> Result<(), Error> {
         loop {
             if self.batch.is_empty() {
-                self.batch.fill(&mut self.shared.pending.lock());
+                let now = self.shared.clock.now();
+                let mut pending = self.shared.pending.lock();
+                let due = pending.quotas_at.is_some_and(|first| all || now >= first + QUOTA_DELAY);
+                self.batch.fill(&mut pending, due);
             }
             if self.batch.is_empty() {
                 return Ok(());
@@ -360,8 +396,10 @@ impl Drop for Task {
         pending.dropped += lost as u64;
         pending.records.clear();
         pending.touched.clear();
-        let state = self.batch.rows.len() + pending.rows.len();
+        let quotas = self.batch.quotas.len() + pending.quotas.len();
+        let state = self.batch.rows.len() + pending.rows.len() + quotas;
         pending.rows.clear();
+        pending.quotas.clear();
         pending.egress.clear();
         for flush in std::mem::take(&mut pending.flushes) {
             let written = if lost + state == 0 { Ok(()) } else { Err("the writer has ended".to_owned()) };
@@ -402,12 +440,17 @@ fn reason(error: &dyn std::error::Error) -> String {
 
 impl Batch {
     fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.touched.is_empty() && self.rows.is_empty() && self.egress.is_empty()
+        let nothing = self.records.is_empty() && self.touched.is_empty() && self.rows.is_empty();
+        nothing && self.egress.is_empty() && self.quotas.is_empty()
     }
 
     /// Takes all that is urgent at least, and up to [`BATCH`] items, oldest records first.
-    fn fill(&mut self, pending: &mut Pending) {
+    fn fill(&mut self, pending: &mut Pending, quotas: bool) {
         pending.urgent = false;
+        if quotas {
+            pending.quotas_at = None;
+            self.quotas.extend(std::mem::take(&mut pending.quotas).into_values());
+        }
         self.rows.extend(std::mem::take(&mut pending.rows).into_values());
         self.egress.extend(std::mem::take(&mut pending.egress).into_values());
         while self.touched.len() < BATCH
@@ -434,6 +477,9 @@ impl Batch {
         }
         for egress in &self.egress {
             resilience::write_egress(&mut transaction, egress).await?;
+        }
+        for quota in &self.quotas {
+            quota::write(&mut transaction, quota).await?;
         }
         Ok(transaction.commit().await?)
     }

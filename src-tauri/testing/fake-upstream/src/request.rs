@@ -19,7 +19,7 @@ pub enum Endpoint {
     GetModel(Dialect),
     /// Ollama's list of models.
     OllamaTags,
-    /// Nothing that is served here.
+    /// Nothing that is served here, unless its path is scripted as if it were a model.
     Unknown,
 }
 
@@ -195,7 +195,7 @@ fn endpoint(method: &Method, path: &str, headers: &HeaderMap) -> (Endpoint, Opti
     }
     match path.split_once("/models/") {
         Some((_, model)) if !model.is_empty() => (Endpoint::GetModel(dialect), Some(decode(model))),
-        _ => (Endpoint::Unknown, None),
+        _ => (Endpoint::Unknown, Some(path.to_owned())),
     }
 }
 
@@ -246,6 +246,7 @@ fn key(headers: &HeaderMap, query: &str) -> Option<String> {
         .or_else(|| header("x-api-key"))
         .or_else(|| header("x-goog-api-key"))
         .or_else(|| header("api-key"))
+        .or_else(|| header("authorization"))
         .map(str::to_owned)
         .or_else(|| query_value(query, "key"))
 }

@@ -63,7 +63,10 @@ fn choose(shared: &Shared, ask: &Ask) -> Option<Arc<Step>> {
         return Some(Arc::new(Step::error(401, "invalid API key provided")));
     }
     match ask.endpoint {
-        Endpoint::Unknown => Some(Arc::new(Step::error(404, "no such path").with_code("unknown_url"))),
+        Endpoint::Unknown => {
+            let scripted = ask.model.as_deref().and_then(|path| scripts.next_named(key, path));
+            Some(scripted.unwrap_or_else(|| Arc::new(Step::error(404, "no such path").with_code("unknown_url"))))
+        }
         Endpoint::ListModels(_) | Endpoint::GetModel(_) | Endpoint::OllamaTags => scripts.next_named(key, LIST_MODELS),
         Endpoint::Run(operation) => {
             let verdict = validate::check(ask, operation, settings.strict);

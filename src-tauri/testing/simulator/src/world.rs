@@ -368,6 +368,7 @@ impl Store {
             Row::Lockout(stored) => self.rows.insert(format!("lockout {}", stored.key), row),
             Row::BreakerGone(provider) => self.rows.remove(&format!("breaker {provider}")),
             Row::LockoutGone(key) => self.rows.remove(&format!("lockout {key}")),
+            Row::Quota(stored) => self.rows.insert(format!("quota {}", stored.connection), row),
         };
     }
 
@@ -378,6 +379,7 @@ impl Store {
                 Row::Breaker(row) => stored.breakers.push(row),
                 Row::Connection(row) => stored.connections.push(row),
                 Row::Lockout(row) => stored.lockouts.push(row),
+                Row::Quota(row) => stored.quotas.push(row),
                 Row::BreakerGone(_) | Row::LockoutGone(_) => {}
             }
         }

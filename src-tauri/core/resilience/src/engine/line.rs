@@ -137,6 +137,15 @@ impl Engine {
         effects
     }
 
+    /// How many wait for each account.
+    pub(super) fn waiting_for(&self) -> BTreeMap<ConnectionId, u32> {
+        let mut counts = BTreeMap::new();
+        for standing in self.room.everybody() {
+            *counts.entry(standing.candidate.connection.clone()).or_insert(0) += 1;
+        }
+        counts
+    }
+
     /// Those who wait for an account that no longer exists.
     pub(super) fn send_away(&mut self, connection: &ConnectionId, effects: &mut Effects) {
         for ticket in self.room.those_who(|standing| standing.candidate.connection == *connection) {

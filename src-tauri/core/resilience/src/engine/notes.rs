@@ -4,11 +4,13 @@ use domain::{ConnectionId, ProviderId, Quota, Timestamp};
 use http::HeaderMap;
 
 use super::{Effects, Engine};
+use crate::event::Event;
 use crate::limit_headers;
 use crate::permit::Permit;
 use crate::request_queue::QueueKey;
 use crate::request_queue::learned::LearnedLimit;
 use crate::settings::Settings;
+use crate::stored::{Row, StoredQuota};
 use crate::waiting_room::Barrier;
 
 impl Engine {
@@ -17,17 +19,37 @@ impl Engine {
         let mut effects = self.pending();
         let observed = limit_headers::read(headers, now);
         if let Some(quota) = observed.quota {
-            self.note_quota(&permit.connection, quota);
+            self.absorb(&permit.connection, quota, &mut effects);
         }
         let key = QueueKey::of(&permit.connection, &permit.model, &permit.nature);
+        effects.learned |= !observed.announced.says_nothing();
         self.queues.on_announced(&key, &observed.announced, now);
         self.serve(vec![Barrier::Queue(key)], settings, now, &mut effects);
         effects
     }
 
     /// What somebody said about an account's quota; older news than what is known changes nothing.
-    pub fn note_quota(&mut self, connection: &ConnectionId, quota: Quota) {
-        self.quotas.entry(connection.clone()).or_default().absorb(quota);
+    pub fn note_quota(&mut self, connection: &ConnectionId, quota: Quota) -> Effects {
+        let mut effects = self.pending();
+        self.absorb(connection, quota, &mut effects);
+        effects
+    }
+
+    /// The account is another one: what was left of it says nothing any more.
+    pub fn forget_quota(&mut self, connection: &ConnectionId) {
+        self.quotas.remove(connection);
+    }
+
+    /// Only what a person would see is told and stored: headers come with every reply.
+    fn absorb(&mut self, connection: &ConnectionId, news: Quota, effects: &mut Effects) {
+        let known = self.quotas.entry(connection.clone()).or_default();
+        let before = known.clone();
+        known.absorb(news);
+        if known.looks_like(&before) {
+            return;
+        }
+        effects.events.push(Event::QuotaChanged { connection: connection.clone() });
+        effects.rows.push(Row::Quota(StoredQuota { connection: connection.clone(), quota: known.clone() }));
     }
 
     /// What is known about an account's quota; none, nothing.

@@ -33,6 +33,7 @@ impl Engine {
             queues: self.queues.pictures(settings, now),
             in_flight: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
             waiting: u32::try_from(self.room.len()).unwrap_or(u32::MAX),
+            waiting_for: self.waiting_for(),
         }
     }
 

@@ -22,9 +22,11 @@ impl Engine {
             ResetScope::Breaker(provider) => self.reset_breaker(provider, settings, now, &mut cleared),
             ResetScope::Connection(connection) => {
                 self.reset_connection(connection, now, &mut cleared);
+                cleared.effects.learned = true;
                 self.serve_account(connection, settings, now, &mut cleared.effects);
             }
             ResetScope::Cooldowns(connections) => {
+                cleared.effects.learned = true;
                 for connection in connections {
                     self.reset_cooldown(connection, now, &mut cleared);
                     self.serve_account(connection, settings, now, &mut cleared.effects);
@@ -62,6 +64,7 @@ impl Engine {
         self.egress.forget(connection);
         self.queues.forget(connection);
         self.quotas.remove(connection);
+        effects.learned = true;
         // Locks that no longer exist are gone, running or not: nobody is told that a deleted account works again.
         let released = self.lockouts.clear(std::slice::from_ref(connection), None, Timestamp::MAX);
         released_locks(released, &mut effects);

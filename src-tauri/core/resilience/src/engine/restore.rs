@@ -25,6 +25,7 @@ impl Engine {
             breakers: Breakers::restore(stored.breakers, now),
             lockouts: ModelLockouts::restore(lockouts, now),
             connections,
+            quotas: stored.quotas.into_iter().map(|row| (row.connection, row.quota)).collect(),
             ..Engine::default()
         };
         for sighting in stored.egress {

@@ -107,6 +107,7 @@ impl World {
                 Row::Lockout(ref stored) => self.store.insert(format!("lock {}", stored.key), row),
                 Row::BreakerGone(provider) => self.store.remove(&format!("breaker {provider}")),
                 Row::LockoutGone(key) => self.store.remove(&format!("lock {key}")),
+                Row::Quota(ref stored) => self.store.insert(format!("quota {}", stored.connection), row),
             };
         }
         effects.events
@@ -154,18 +155,16 @@ impl World {
     }
 
     fn restarts(&mut self) {
-        let (mut breakers, mut connections, mut lockouts): (Vec<StoredBreaker>, Vec<StoredConnection>, Vec<_>) =
-            Default::default();
+        let mut stored = Stored::default();
         for row in self.store.values().cloned() {
             match row {
-                Row::Breaker(row) => breakers.push(row),
-                Row::Connection(row) => connections.push(row),
-                Row::Lockout(row) => lockouts.push(row),
+                Row::Breaker(row) => stored.breakers.push(row),
+                Row::Connection(row) => stored.connections.push(row),
+                Row::Lockout(row) => stored.lockouts.push(row),
+                Row::Quota(row) => stored.quotas.push(row),
                 Row::BreakerGone(_) | Row::LockoutGone(_) => {}
             }
         }
-        let lockouts: Vec<StoredLockout> = lockouts;
-        let stored = Stored { breakers, connections, lockouts, egress: Vec::new() };
         self.engine = Engine::restore(stored, &self.settings, self.now);
     }
 }

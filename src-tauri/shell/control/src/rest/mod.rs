@@ -25,7 +25,7 @@ use crate::view::*;
 use crate::{
     Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
     combos::*, connections::*, cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*,
-    models::*, nodes::*, probes::*, requests::*, resilience::*, resilience_connections::*, settings::*, usage::*,
+    models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*, resilience_connections::*, settings::*, usage::*,
 };
 
 use document::{Document, Shape};
@@ -159,6 +159,9 @@ fn operations() -> Api {
     route!(api, request_get(id) -> RequestDetail);
     route!(api, requests_delete(body: RequestsDeletion) -> RequestsDeleted);
     route!(api, usage_summary(query: UsageQuery) -> UsageSummary);
+    route!(api, quota_list(query: QuotaFilter) -> QuotaStatus);
+    route!(api, quota_refresh(body: QuotaRefresh) -> QuotaStatus);
+    route!(api, quota_history(query: QuotaHistoryQuery) -> QuotaHistory);
     route!(api, resilience_get() -> ResilienceTree);
     route!(api, resilience_update(body: ResiliencePatch) -> ResilienceUpdated);
     route!(api, resilience_reset(body: BreakerSelection) -> ResilienceReset);

@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::words::present;
 use super::words_of_domain::{AuthType, ProviderClass, TestStatus};
-use super::{Instant, Secret};
+use super::{Instant, RateLimitOverrides, RateLimitOverridesChange, Secret};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 pub struct Connections {
@@ -61,9 +61,11 @@ pub struct Connection {
     pub consecutive_use_count: u32,
     pub last_used_at: Option<Instant>,
     pub max_concurrent: Option<u32>,
+    /// Paced with the numbers of the request queue.
     pub rate_limit_protection: bool,
-    pub rate_limit_overrides: BTreeMap<String, Value>,
-    pub quota_window_thresholds: BTreeMap<String, Value>,
+    pub rate_limit_overrides: RateLimitOverrides,
+    /// Percent that must be left, by quota window.
+    pub quota_window_thresholds: BTreeMap<String, u32>,
     pub excluded_models: Vec<String>,
     pub proxy_url: Option<String>,
     pub tags: Vec<String>,
@@ -104,8 +106,17 @@ pub struct ConnectionDraft {
     #[specta(optional)]
     pub default_model: Option<String>,
     /// Requests under way at once; absent for no limit.
+    #[serde(alias = "max_concurrent")]
     #[specta(optional)]
     pub max_concurrent: Option<u32>,
+    #[specta(optional)]
+    pub rate_limit_protection: Option<bool>,
+    #[specta(optional)]
+    pub rate_limit_overrides: Option<RateLimitOverridesChange>,
+    /// Percent that must be left, by quota window.
+    #[serde(default)]
+    #[specta(optional)]
+    pub quota_window_thresholds: BTreeMap<String, u32>,
     #[serde(default)]
     #[specta(optional)]
     pub excluded_models: Vec<String>,
@@ -131,6 +142,9 @@ impl ConnectionDraft {
             is_active: None,
             default_model: None,
             max_concurrent: None,
+            rate_limit_protection: None,
+            rate_limit_overrides: None,
+            quota_window_thresholds: BTreeMap::new(),
             excluded_models: Vec::new(),
             proxy_url: None,
             tags: Vec::new(),
@@ -139,7 +153,8 @@ impl ConnectionDraft {
     }
 }
 
-/// A change to an account: absent members stay, `null` unsets, `providerSpecificData` is merged key by key.
+/// A change to an account: absent members stay, `null` unsets, `providerSpecificData` and `rateLimitOverrides` are merged
+/// key by key.
 #[derive(Clone, Debug, Default, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectionChange {
@@ -162,10 +177,22 @@ pub struct ConnectionChange {
     #[specta(optional, type = Option<String>)]
     #[schema(value_type = Option<String>)]
     pub default_model: Option<Option<String>>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, alias = "max_concurrent", deserialize_with = "present")]
     #[specta(optional, type = Option<u32>)]
     #[schema(value_type = Option<u32>)]
     pub max_concurrent: Option<Option<u32>>,
+    #[specta(optional)]
+    pub rate_limit_protection: Option<bool>,
+    /// Merged member by member.
+    #[serde(default, deserialize_with = "present")]
+    #[specta(optional, type = Option<RateLimitOverridesChange>)]
+    #[schema(value_type = Option<RateLimitOverridesChange>)]
+    pub rate_limit_overrides: Option<Option<RateLimitOverridesChange>>,
+    /// Replaced whole.
+    #[serde(default, deserialize_with = "present")]
+    #[specta(optional, type = Option<BTreeMap<String, u32>>)]
+    #[schema(value_type = Option<BTreeMap<String, u32>>)]
+    pub quota_window_thresholds: Option<Option<BTreeMap<String, u32>>>,
     /// Replaced whole.
     #[serde(default, deserialize_with = "present")]
     #[specta(optional, type = Option<Vec<String>>)]

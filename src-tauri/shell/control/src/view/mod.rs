@@ -14,6 +14,8 @@ mod key;
 mod live;
 mod model;
 mod node;
+mod quota;
+mod rate_limit;
 mod request;
 mod resilience;
 mod settings;
@@ -49,6 +51,11 @@ pub use model::{
     Alias, AliasChange, AliasDraft, AliasReply, Aliases, Model, ModelFilter, ModelPrice, ModelSupports, Models,
 };
 pub use node::{Node, NodeChange, NodeDraft, NodeReply, NodeTest, NodeTestReply, Nodes};
+pub use quota::{
+    QuotaBalance, QuotaConnection, QuotaFilter, QuotaHistory, QuotaHistoryQuery, QuotaPoint, QuotaRefresh, QuotaSource,
+    QuotaStatus, QuotaWindow,
+};
+pub use rate_limit::{RateLimitOverrides, RateLimitOverridesChange};
 pub use request::{
     RequestAttempt, RequestDetail, RequestExclusion, RequestFilter, RequestOutcome, RequestRow, RequestTrace, Requests,
     RequestsDeleted, RequestsDeletion,

@@ -202,7 +202,7 @@ fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Ar
         output_price: price.map(|price| price.output),
         context_window: known.and_then(|model| model.context),
         max_output: known.and_then(|model| model.max_output),
-        max_tools: load.max_tools,
+        max_tools: load.max_tools.into_iter().chain(provider.limits.most_tools).min(),
         supports: Supports {
             tools: supports.and_then(|it| it.tools),
             vision: supports.and_then(|it| it.vision),
@@ -213,7 +213,7 @@ fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Ar
         },
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
         in_flight: load.in_flight,
-        max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits().account_cap()).max(),
+        max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),
         quota: load.quota,
         breaker: match load.breaker {
             resilience::circuit_breaker::State::Closed => Breaker::Closed,

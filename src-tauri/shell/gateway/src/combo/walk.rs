@@ -47,7 +47,7 @@ pub(super) struct End {
     pub(super) recorder: Recorder,
     pub(super) last: Option<Last>,
     pub(super) stop: Option<Stop>,
-    /// A limit of our own, where nothing else was in the way.
+    /// A limit of our own, where that was the last thing in the way.
     pub(super) local: Option<LocalLimit>,
     pub(super) timed_out: bool,
 }
@@ -360,6 +360,7 @@ impl<'p> Walk<'_, 'p> {
             benched,
             too_many_tools: tool_limit.is_some(),
         };
+        self.end.local = failed.limit.clone();
         let recorder = &mut self.end.recorder;
         // The table counts this attempt.
         recorder.end_attempt(failed.kind, "", Some(&failed.message));

@@ -5,6 +5,7 @@ mod combos;
 mod connections;
 mod crash;
 mod folder;
+mod quota;
 mod records;
 mod requests;
 mod resilience;

@@ -1,7 +1,8 @@
 use domain::health::{LastError, TestStatus};
-use domain::{ConnectionId, Millis, ProviderId, Reason, Timestamp};
+use domain::quota::Window;
+use domain::{ConnectionId, Millis, ProviderId, Quota, Reason, Timestamp};
 use resilience::circuit_breaker::Transition;
-use resilience::stored::{BreakerOptions, StoredBreaker, StoredConnection, StoredEgress, StoredLockout};
+use resilience::stored::{BreakerOptions, StoredBreaker, StoredConnection, StoredEgress, StoredLockout, StoredQuota};
 use resilience::{Row, Stored};
 use store::CredentialChange;
 
@@ -67,8 +68,14 @@ fn lockout(name: &str, model: &str) -> StoredLockout {
     }
 }
 
+pub(crate) fn quota(name: &str, used: f64, at: Timestamp) -> StoredQuota {
+    let windows = [("session".to_owned(), Window::new(used, Some(at + Millis::hours(1))))].into();
+    let quota = Quota { windows, plan: Some("plus".to_owned()), fetched_at: at, ..Quota::default() };
+    StoredQuota { connection: ConnectionId::from(format!("openai-{name}")), quota }
+}
+
 /// A store with the connections `a` and `b`.
-async fn start(world: &World) -> Running {
+pub(crate) async fn start(world: &World) -> Running {
     let running = world.open().await;
     for name in ["a", "b"] {
         running.store.insert_connection(&connection("openai", name), Some("sk-123456789".into())).await.unwrap();
@@ -93,6 +100,7 @@ async fn everything_is_as_it_was_after_a_restart() {
         Row::Connection(health("a", TestStatus::Unavailable)),
         Row::Connection(health("b", TestStatus::Banned)),
         Row::Lockout(lockout("a", "m1")),
+        Row::Quota(quota("a", 0.5, at(9))),
     ]);
     running.store.record_egress(egress.clone());
     running.stop().await;
@@ -104,6 +112,7 @@ async fn everything_is_as_it_was_after_a_restart() {
         connections: vec![health("a", TestStatus::Unavailable), health("b", TestStatus::Banned)],
         lockouts: vec![lockout("a", "m1")],
         egress: vec![egress],
+        quotas: vec![quota("a", 0.5, at(9))],
     };
     assert_eq!(stored, expected);
     running.stop().await;

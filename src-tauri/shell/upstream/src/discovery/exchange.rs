@@ -121,7 +121,7 @@ impl<'a> Session<'a> {
         self.send(get(&uri, &headers)).await
     }
 
-    async fn send(&mut self, request: http::Request<Payload>) -> Result<Answer, ProbeError> {
+    pub(super) async fn send(&mut self, request: http::Request<Payload>) -> Result<Answer, ProbeError> {
         let failed = |error: TransportError| verdict::of_transport(self.target, &error);
         let response = self.transport.send(request, &self.target.route).await.map_err(failed)?;
         let (head, body) = response.into_parts();
@@ -142,7 +142,7 @@ fn read(answer: Answer) -> ModelList {
     }
 }
 
-fn get(uri: &Uri, headers: &HeaderMap) -> http::Request<Payload> {
+pub(super) fn get(uri: &Uri, headers: &HeaderMap) -> http::Request<Payload> {
     let mut request = http::Request::new(Payload::default());
     *request.method_mut() = Method::GET;
     *request.uri_mut() = uri.clone();

@@ -12,6 +12,7 @@
 mod answer;
 mod exchange;
 mod probe;
+mod usage;
 mod verdict;
 
 use std::fmt;
@@ -20,6 +21,7 @@ pub use dialects::models::ListedModel;
 use domain::{Clock, Millis};
 
 pub use probe::probe;
+pub use usage::usage;
 
 use crate::target::Target;
 use crate::transport::Transport;

@@ -90,6 +90,15 @@ pub(super) fn no_list(target: &Target, answer: &Answer) -> ProbeError {
     error(ProbeCode::NoModels, answer, message)
 }
 
+/// Why nobody said what is left of the account.
+pub(super) fn of_usage(target: &Target, answer: &Answer) -> ProbeError {
+    if let Some(error) = of_account(target, answer) {
+        return error;
+    }
+    let message = format!("{} does not say what is left of this account {}", server(target), seen(answer));
+    error(ProbeCode::InvalidRequest, answer, message)
+}
+
 /// A list without entries.
 pub(super) fn empty_list(target: &Target) -> ProbeError {
     let message = format!("{} works but offers no model yet: load or pull one there first", server(target));

@@ -39,6 +39,26 @@ fn a_reply_s_headers_update_what_is_known_of_the_account() {
 }
 
 #[test]
+fn only_what_a_person_would_see_of_a_quota_is_told_and_stored_and_it_outlives_a_restart() {
+    let mut world = World::new();
+    let quota = |used: f64, at| {
+        let windows = [("session".to_owned(), Window::new(used, Some(START + Millis::hours(1))))].into();
+        Quota { windows, fetched_at: at, ..Quota::default() }
+    };
+    for (used, news) in [(0.5, true), (0.501, false), (0.51, true), (0.51, false)] {
+        world.passes(Millis::seconds(1));
+        let effects = world.engine.note_quota(&"c1".into(), quota(used, world.now));
+        assert_eq!((effects.rows.len(), effects.events.len()), (usize::from(news), usize::from(news)), "{used}");
+        world.stores(effects);
+    }
+    world.restarts();
+    let used = |world: &World| world.engine.quota(&"c1".into()).and_then(|quota| quota.percent_used("m1", world.now));
+    assert_eq!(used(&world), Some(0.51));
+    world.engine.forget_quota(&"c1".into());
+    assert_eq!(used(&world), None);
+}
+
+#[test]
 fn a_request_with_more_tools_than_a_provider_takes_goes_elsewhere() {
     // OF-02
     let mut world = World::new();
