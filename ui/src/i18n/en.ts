@@ -1,6 +1,7 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
 import { combos } from "./en.combos";
+import { limits } from "./en.limits";
 import { requests } from "./en.requests";
 import {
   connectionHealth,
@@ -309,6 +310,7 @@ export const en = {
   modelLockout,
   names,
   combos,
+  limits,
   simulate,
   requests,
   resilience,

@@ -2,6 +2,7 @@
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { combos } from "./it.combos";
+import { limits } from "./it.limits";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -313,6 +314,7 @@ export const it: Messages = {
   modelLockout,
   names,
   combos,
+  limits,
   simulate,
   requests,
   resilience,
