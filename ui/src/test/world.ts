@@ -81,7 +81,16 @@ export function connection(id: string, part: Partial<Connection> = {}): Connecti
     lastUsedAt: null,
     maxConcurrent: null,
     rateLimitProtection: false,
-    rateLimitOverrides: {},
+    rateLimitOverrides: {
+      rpm: null,
+      tpm: null,
+      tpd: null,
+      minTime: null,
+      maxConcurrent: null,
+      maxWaitMs: null,
+      executionMaxWaitMs: null,
+      modelConcurrency: {},
+    },
     quotaWindowThresholds: {},
     excludedModels: [],
     proxyUrl: null,
@@ -254,8 +263,12 @@ export function world(part: Partial<World> = {}): Answers {
       state.connections = [...state.connections, made];
       return { connection: made };
     },
-    connection_update: ({ id, ...change }) => {
-      state.connections = state.connections.map((c) => (c.id === id ? ({ ...c, ...change } as Connection) : c));
+    connection_update: ({ id, rateLimitOverrides, ...change }) => {
+      state.connections = state.connections.map((c) =>
+        c.id === id
+          ? ({ ...c, ...change, rateLimitOverrides: { ...c.rateLimitOverrides, ...rateLimitOverrides } } as Connection)
+          : c,
+      );
       return { connection: find(id) };
     },
     connection_delete: ({ id }) => {
