@@ -322,7 +322,7 @@ export function world(part: Partial<World> = {}): Answers {
     },
     management_token_get: () => ({ token: "omt_a-token" }),
     management_token_rotate: () => ({ token: "omt_another" }),
-    requests_list: ({ since, limit, cursor, outcome, provider, text }) => {
+    requests_list: ({ since, limit, cursor, outcome, provider, combo, text }) => {
       const from = Number(cursor ?? 0);
       const to = from + (limit ?? 100);
       const found = state.requests.filter(
@@ -330,6 +330,7 @@ export function world(part: Partial<World> = {}): Answers {
           (!since || r.timestamp >= since) &&
           (!outcome || r.outcome === outcome) &&
           (!provider || r.provider === provider) &&
+          (!combo || r.comboName === combo) &&
           (!text || r.requestedModel.includes(text)),
       );
       return { requests: found.slice(from, to), nextCursor: found.length > to ? String(to) : null };
