@@ -82,7 +82,10 @@ export class Gateway {
 
   /** From now on a request whose accounts all rest is answered at once, instead of waiting for the first of them. */
   async answerAtOnce() {
-    await this.call("PATCH", "/resilience", { waitForCooldown: { enabled: false }, comboCooldownWait: { enabled: false } });
+    await this.call("PATCH", "/resilience", {
+      waitForCooldown: { enabled: false },
+      comboCooldownWait: { enabled: false },
+    });
   }
 
   /**

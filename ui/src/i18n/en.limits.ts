@@ -115,3 +115,44 @@ export const limits = {
     "comboCooldownWait.budgetMs": "Cannot be shorter than the longest wait.",
   },
 };
+
+export const quota = {
+  title: "Quota",
+  help: "What is left of each account, as far as its provider says.",
+  refresh: "Refresh",
+  refreshing: "Asking…",
+  refreshHelp: "Asks every provider that can be asked, each account at most once a minute",
+  refreshNone: "None of these providers can be asked; their replies announce what they announce",
+  emptyTitle: "No account to look at yet",
+  emptyHelp:
+    "Once a provider is connected, the quota of its account is shown here: how much is used, and when it resets.",
+  standings: { usedUp: "Used up", low: "Running low", enough: "Enough left", unknown: "Unknown" },
+  sources: {
+    endpoint: "Asked of its provider",
+    headers: "Announced by its replies",
+    learned: "Learned from refusals",
+    manual: "Entered by hand",
+  },
+  windows: {
+    session: "5 hours",
+    daily: "Day",
+    weekly: "Week",
+    monthly: "Month",
+    requests: "Requests",
+    tokens: "Tokens",
+  },
+  weekOf: (model: string) => `Week, ${model}`,
+  meter: (window: string, account: string) => `${window} of ${account}`,
+  used: (percent: string) => `${percent} used`,
+  unknown: "unknown",
+  resets: {
+    in: (time: string) => `resets in ${time}`,
+    at: (time: string) => `resets at ${time}`,
+    on: (time: string) => `resets on ${time}`,
+  },
+  left: (amount: string) => `${amount} left`,
+  leftOf: (amount: string, total: string) => `${amount} left of ${total}`,
+  notAsked: "Its provider has not been asked yet.",
+  notAnnounced: "Its provider cannot be asked. Its replies have announced nothing so far.",
+  inVain: "Asking was in vain:",
+};

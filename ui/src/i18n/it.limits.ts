@@ -119,3 +119,44 @@ export const limits: Messages["limits"] = {
     "comboCooldownWait.budgetMs": "Non può essere inferiore all'attesa più lunga.",
   },
 };
+
+export const quota: Messages["quota"] = {
+  title: "Quota",
+  help: "Quanto resta di ogni account, per quel che ne dice il suo provider.",
+  refresh: "Aggiorna",
+  refreshing: "Richiesta in corso…",
+  refreshHelp: "Chiede a ogni provider che si può interpellare, per ogni account al massimo una volta al minuto",
+  refreshNone: "Nessuno di questi provider si può interpellare; vale ciò che annunciano le loro risposte",
+  emptyTitle: "Ancora nessun account da guardare",
+  emptyHelp:
+    "Quando un provider è collegato, qui si vede la quota del suo account: quanto è usato, e quando ricomincia.",
+  standings: { usedUp: "Esaurita", low: "Quasi esaurita", enough: "Ne resta abbastanza", unknown: "Sconosciuta" },
+  sources: {
+    endpoint: "Chiesta al provider",
+    headers: "Annunciata dalle sue risposte",
+    learned: "Appresa dai rifiuti",
+    manual: "Inserita a mano",
+  },
+  windows: {
+    session: "5 ore",
+    daily: "Giorno",
+    weekly: "Settimana",
+    monthly: "Mese",
+    requests: "Richieste",
+    tokens: "Token",
+  },
+  weekOf: (model) => `Settimana, ${model}`,
+  meter: (window, account) => `${window} di ${account}`,
+  used: (percent) => `usato ${percent}`,
+  unknown: "non si sa",
+  resets: {
+    in: (time) => `ricomincia tra ${time}`,
+    at: (time) => `ricomincia alle ${time}`,
+    on: (time) => `ricomincia il ${time}`,
+  },
+  left: (amount) => `restano ${amount}`,
+  leftOf: (amount, total) => `restano ${amount} di ${total}`,
+  notAsked: "Il suo provider non è ancora stato interpellato.",
+  notAnnounced: "Il suo provider non si può interpellare. Le sue risposte finora non hanno annunciato nulla.",
+  inVain: "La richiesta è stata vana:",
+};

@@ -2,7 +2,7 @@
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { combos } from "./it.combos";
-import { limits } from "./it.limits";
+import { limits, quota } from "./it.limits";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -69,6 +69,7 @@ export const it: Messages = {
     cooldowns: "Gestione delle pause",
     explain: "Spiega",
     combos: "Combo",
+    quota: "Quota",
     simulate: "Simula",
     running: "Attivo",
     unreachable: "Non risponde",
@@ -315,6 +316,7 @@ export const it: Messages = {
   names,
   combos,
   limits,
+  quota,
   simulate,
   requests,
   resilience,
