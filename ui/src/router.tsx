@@ -25,6 +25,7 @@ import { AddNamePanel, NamePanel } from "@/features/names/NamePanels";
 import { NamesScreen } from "@/features/names/NamesScreen";
 import { ProviderScreen } from "@/features/providers/ProviderScreen";
 import { ProvidersScreen } from "@/features/providers/ProvidersScreen";
+import { QuotaScreen } from "@/features/quota/QuotaScreen";
 import { RequestPanel } from "@/features/requests/RequestPanel";
 import { RequestsScreen } from "@/features/requests/RequestsScreen";
 import { readSearch } from "@/features/requests/search";
@@ -132,6 +133,7 @@ const cooldowns = createRoute({
   validateSearch: readCooldownSearch,
   component: CooldownsScreen,
 });
+const quota = createRoute({ getParentRoute: () => monitoring, path: "/quota", component: QuotaScreen });
 const explain = createRoute({
   getParentRoute: () => monitoring,
   path: "/explain",
@@ -182,7 +184,7 @@ const routeTree = root.addChildren([
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
   combo,
-  monitoring.addChildren([health.addChildren([breaker]), cooldowns, explain, simulate]),
+  monitoring.addChildren([health.addChildren([breaker]), cooldowns, quota, explain, simulate]),
   settings.addChildren([
     general,
     resilience,

@@ -9,6 +9,7 @@ import {
   CircleHelp,
   Combine,
   FlaskConical,
+  Gauge,
   House,
   Info,
   KeyRound,
@@ -51,6 +52,7 @@ export const navigation: readonly NavigationGroup[] = [
     entries: [
       { to: "/monitoring/health", icon: Activity, label: (m) => m.shell.health },
       { to: "/monitoring/cooldowns", icon: TimerReset, label: (m) => m.shell.cooldowns },
+      { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
       { to: "/monitoring/explain", icon: CircleHelp, label: (m) => m.shell.explain },
       { to: "/monitoring/simulate", icon: FlaskConical, label: (m) => m.shell.simulate },
     ],

@@ -81,6 +81,9 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
   const [draft, setDraft, edited] = useDraft(draw(field.value));
   const [problem, setProblem] = useState<string | null>(null);
 
+  // Numbers of tokens need more room than counts and lengths of time.
+  const isLong = spanUnit === null && (field.max ?? 0) > 10_000_000;
+
   const commit = useCommit(draft, edited, () => {
     if (draft.trim() === "") {
       setProblem(null);
@@ -115,7 +118,7 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
           aria-invalid={problem !== null || control["aria-invalid"] === true}
           onChange={(event) => setDraft(event.target.value)}
           {...commit}
-          className={cn("text-right", compact ? "w-16" : "w-24")}
+          className={cn("text-right", compact && !isLong ? "w-16" : "w-24")}
         />
         {compact && <span className="text-ink-faint">{unitOf(field, messages)}</span>}
       </span>

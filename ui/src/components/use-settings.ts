@@ -50,6 +50,7 @@ function problemWords(path: string, messages: Messages): string | undefined {
   const problems: Record<string, string> = {
     ...messages.settings.fieldProblems,
     ...messages.resilience.fieldProblems,
+    ...messages.limits.fieldProblems,
   };
   return problems[path] ?? problems[settingKey(path)];
 }

@@ -9,13 +9,14 @@
  */
 import { type commands, operations as generated, type Topic } from "@/bindings";
 import { type ComboCommands, comboOperations } from "./combo-contract";
+import { type LimitCommands, limitOperations } from "./limits-contract";
 
-const table = [...generated, ...comboOperations];
+const table = [...generated, ...comboOperations, ...limitOperations];
 
 type Entry = (typeof table)[number];
 export type OperationName = Entry["name"];
 
-type Commands = typeof commands & ComboCommands;
+type Commands = typeof commands & ComboCommands & LimitCommands;
 type Answer<O extends OperationName> = Awaited<ReturnType<Commands[O]>>;
 
 /** The members that stand in the path: `{id: string}` for `/api/keys/{id}`. */

@@ -11,6 +11,8 @@ export const requests = {
   anyOutcome: "Any outcome",
   provider: "Provider",
   anyProvider: "Any provider",
+  combo: "Combo",
+  anyCombo: "Any combo",
   clearFilters: "Clear filters",
   columns: {
     time: "Time",
@@ -59,6 +61,9 @@ export const requests = {
     route: "Route",
     asked: "Asked for",
     resolvedBy: "Resolved by",
+    combo: "Combo",
+    comboRequests: (name: string) => `Show the requests of ${name}`,
+    strategy: "Strategy",
     served: "Served by",
     lastTried: "Last tried",
     connection: "Connection",
@@ -92,6 +97,8 @@ export const requests = {
       receiving: "receiving",
     },
     phase: (name: string, duration: string) => `${name} ${duration}`,
+    waited: (duration: string) => `waited ${duration} before`,
+    waitedHelp: "Nobody was asked meanwhile",
     succeeded: "Answered",
     noAnswer: "No answer",
     kinds: {

@@ -1,6 +1,7 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
 import { combos } from "./en.combos";
+import { limits, quota } from "./en.limits";
 import { requests } from "./en.requests";
 import {
   connectionHealth,
@@ -67,6 +68,7 @@ export const en = {
     cooldowns: "Cooldown Manager",
     explain: "Explain",
     combos: "Combos",
+    quota: "Quota",
     simulate: "Simulate",
     running: "Running",
     unreachable: "Not reachable",
@@ -309,6 +311,8 @@ export const en = {
   modelLockout,
   names,
   combos,
+  limits,
+  quota,
   simulate,
   requests,
   resilience,

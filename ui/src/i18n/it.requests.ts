@@ -12,6 +12,8 @@ export const requests: Messages["requests"] = {
   anyOutcome: "Tutti gli esiti",
   provider: "Provider",
   anyProvider: "Tutti i provider",
+  combo: "Combo",
+  anyCombo: "Tutte le combo",
   clearFilters: "Togli i filtri",
   columns: {
     time: "Ora",
@@ -61,6 +63,9 @@ export const requests: Messages["requests"] = {
     route: "Percorso",
     asked: "Modello chiesto",
     resolvedBy: "Deciso da",
+    combo: "Combo",
+    comboRequests: (name) => `Mostra le richieste di ${name}`,
+    strategy: "Strategia",
     served: "Servito da",
     lastTried: "Ultimo provato",
     connection: "Connessione",
@@ -94,6 +99,8 @@ export const requests: Messages["requests"] = {
       receiving: "ricezione",
     },
     phase: (name, duration) => `${name} ${duration}`,
+    waited: (duration) => `prima ${duration} di attesa`,
+    waitedHelp: "Intanto nessuno è stato interpellato",
     succeeded: "Ha risposto",
     noAnswer: "Nessuna risposta",
     kinds: {

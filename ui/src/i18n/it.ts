@@ -2,6 +2,7 @@
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { combos } from "./it.combos";
+import { limits, quota } from "./it.limits";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -68,6 +69,7 @@ export const it: Messages = {
     cooldowns: "Gestione delle pause",
     explain: "Spiega",
     combos: "Combo",
+    quota: "Quota",
     simulate: "Simula",
     running: "Attivo",
     unreachable: "Non risponde",
@@ -313,6 +315,8 @@ export const it: Messages = {
   modelLockout,
   names,
   combos,
+  limits,
+  quota,
   simulate,
   requests,
   resilience,

@@ -13,6 +13,7 @@ export function fieldWords(path: string, messages: Messages): FieldWords {
   const fields: Readonly<Record<string, FieldWords>> = {
     ...messages.settings.fields,
     ...messages.resilience.fields,
+    ...messages.limits.fields,
     ...messages.combos.fields,
   };
   return fields[path] ?? fields[settingKey(path)] ?? { label: path };

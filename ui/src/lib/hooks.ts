@@ -20,12 +20,17 @@ export function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
 }
 
-/** A value that follows `source` until the person edits it, and again after that is settled. */
-export function useDraft<T>(source: T): [T, (value: T) => void, boolean] {
-  const [draft, setDraft] = useState<{ of: T; value: T } | null>(null);
-  const edited = draft !== null && draft.of === source && draft.value !== source;
-  const set = useCallback((value: T) => setDraft({ of: source, value }), [source]);
-  return [draft !== null && draft.of === source ? draft.value : source, set, edited];
+/** A value that follows `source`, a text or a number, until the person edits it, and again after that is settled. */
+export function useDraft<T extends string | number>(source: T): [T, (value: T) => void, boolean] {
+  const [draft, setDraft] = useState<T | null>(null);
+  const [followed, setFollowed] = useState(source);
+  if (followed !== source) {
+    // Settled: what was typed shall not come back when the source does.
+    setFollowed(source);
+    setDraft(null);
+  }
+  const edited = draft !== null && draft !== source;
+  return [followed === source && draft !== null ? draft : source, setDraft, edited];
 }
 
 /** Saves a draft when it is confirmed with ⏎ or left; leaving does not repeat what was just tried. */

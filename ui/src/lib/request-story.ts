@@ -48,3 +48,20 @@ export function phasesOf(attempt: RequestAttempt): readonly Phase[] {
   const ended = attempt.kind === "success" ? null : attempt.kind === "client_aborted" ? "left" : "failed";
   return shown.map((phase, index) => ({ ...phase, end: index === shown.length - 1 ? ended : null }));
 }
+
+/** Shorter pauses are the gateway's own work. */
+const WAIT_MS = 250;
+
+/** For how long nobody was asked before each attempt. Attempts beside each other wait for none. */
+export function waitsOf(
+  request: Pick<RequestRow, "timestamp">,
+  attempts: readonly RequestAttempt[],
+): readonly number[] {
+  let busyUntil = Date.parse(request.timestamp);
+  return attempts.map(({ startedAt, durationMs }) => {
+    const start = Date.parse(startedAt);
+    const idle = start - busyUntil;
+    busyUntil = Math.max(busyUntil, start + durationMs);
+    return idle >= WAIT_MS ? idle : 0;
+  });
+}

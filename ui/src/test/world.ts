@@ -263,8 +263,12 @@ export function world(part: Partial<World> = {}): Answers {
       state.connections = [...state.connections, made];
       return { connection: made };
     },
-    connection_update: ({ id, ...change }) => {
-      state.connections = state.connections.map((c) => (c.id === id ? ({ ...c, ...change } as Connection) : c));
+    connection_update: ({ id, rateLimitOverrides, ...change }) => {
+      state.connections = state.connections.map((c) =>
+        c.id === id
+          ? ({ ...c, ...change, rateLimitOverrides: { ...c.rateLimitOverrides, ...rateLimitOverrides } } as Connection)
+          : c,
+      );
       return { connection: find(id) };
     },
     connection_delete: ({ id }) => {
@@ -318,7 +322,7 @@ export function world(part: Partial<World> = {}): Answers {
     },
     management_token_get: () => ({ token: "omt_a-token" }),
     management_token_rotate: () => ({ token: "omt_another" }),
-    requests_list: ({ since, limit, cursor, outcome, provider, text }) => {
+    requests_list: ({ since, limit, cursor, outcome, provider, combo, text }) => {
       const from = Number(cursor ?? 0);
       const to = from + (limit ?? 100);
       const found = state.requests.filter(
@@ -326,6 +330,7 @@ export function world(part: Partial<World> = {}): Answers {
           (!since || r.timestamp >= since) &&
           (!outcome || r.outcome === outcome) &&
           (!provider || r.provider === provider) &&
+          (!combo || r.comboName === combo) &&
           (!text || r.requestedModel.includes(text)),
       );
       return { requests: found.slice(from, to), nextCursor: found.length > to ? String(to) : null };

@@ -1,19 +1,19 @@
-import { type ReactNode, useId, useState } from "react";
-import type { CatalogProvider, Connection, ConnectionChange } from "@/bindings";
+import { useState } from "react";
+import type { CatalogProvider, Connection } from "@/bindings";
 import { PrivateNetworkSwitch } from "@/components/ConnectionForm";
 import { Field, SecretInput } from "@/components/Field";
 import { ModelPicker } from "@/components/ModelPicker";
 import { notify } from "@/components/notify";
 import { ErrorLine } from "@/components/States";
 import { Button } from "@/components/ui/button";
-import { Input, TextArea } from "@/components/ui/input";
-import { Switch } from "@/components/ui/switch";
 import { useConnectionModels } from "@/components/use-connection-models";
+import type { LimitsChange } from "@/host/limits-contract";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
-import { useCommit, useDraft } from "@/lib/hooks";
 import { lines } from "@/lib/lines";
 import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
+import { ConnectionLimits } from "./ConnectionLimits";
+import { Group, SwitchRow, TextField } from "./parts";
 
 type Props = { connection: Connection; provider: CatalogProvider | undefined };
 
@@ -22,7 +22,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
   const words = messages.connections;
   const update = useChange("connection_update");
   const { models } = useConnectionModels(connection.id);
-  const save = (change: ConnectionChange) => update.mutate({ id: connection.id, ...change });
+  const save = (change: LimitsChange) => update.mutate({ id: connection.id, ...change });
   const refused = (field: string) => update.error?.field(field);
   const nameError = update.error?.code === "conflict" ? words.duplicateName : refused("name");
   const placed = nameError !== undefined || (update.error?.details.length ?? 0) > 0;
@@ -67,17 +67,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
           onSave={(text) => save({ excludedModels: lines(text) })}
         />
       </Group>
-      <Group title={words.limits}>
-        <TextField
-          label={words.maxConcurrent}
-          help={words.maxConcurrentHelp}
-          unit={words.maxConcurrentUnit}
-          numeric
-          value={connection.maxConcurrent === null ? "" : String(connection.maxConcurrent)}
-          error={refused("maxConcurrent")}
-          onSave={(text) => save({ maxConcurrent: text === "" ? null : Number(text) })}
-        />
-      </Group>
+      <ConnectionLimits connection={connection} refused={refused} save={save} />
       {!provider?.custom && (
         <Group title={words.address}>
           <TextField
@@ -169,93 +159,4 @@ function CredentialState({ connection }: { connection: Connection }) {
   if (connection.hasCredential) return <span>{words.keySet(connection.credentialTail ?? "…")}</span>;
   if (connection.authType === "none") return <span className="text-ink-soft">{words.keyNotNeeded}</span>;
   return <span className="text-blocked">{words.keyMissing}</span>;
-}
-
-function Group({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className="flex flex-col gap-4">
-      <h3 className="border-b pb-1.5 font-medium text-ink-soft text-xs">{title}</h3>
-      {children}
-    </section>
-  );
-}
-
-type SwitchRowProps = { label: string; help: string; checked: boolean; onChange(on: boolean): void };
-
-function SwitchRow({ label, help, checked, onChange }: SwitchRowProps) {
-  const id = useId();
-  return (
-    <div className="flex items-start justify-between gap-4">
-      <div>
-        <label htmlFor={id} className="font-medium">
-          {label}
-        </label>
-        <p id={`${id}-help`} className="text-ink-faint text-xs">
-          {help}
-        </p>
-      </div>
-      <Switch id={id} aria-describedby={`${id}-help`} checked={checked} onCheckedChange={onChange} className="mt-0.5" />
-    </div>
-  );
-}
-
-type TextFieldProps = {
-  label: string;
-  help?: string;
-  value: string;
-  placeholder?: string | undefined;
-  unit?: string;
-  error?: string | undefined;
-  mono?: boolean;
-  numeric?: boolean;
-  multiline?: boolean;
-  onSave(text: string): void;
-};
-
-/** A text that is saved when it is left, or with ⏎. */
-function TextField({
-  label,
-  help,
-  value,
-  placeholder,
-  unit,
-  error,
-  mono = false,
-  numeric,
-  multiline,
-  onSave,
-}: TextFieldProps) {
-  const messages = useMessages();
-  const [draft, setDraft, edited] = useDraft(value);
-  const [problem, setProblem] = useState<string | undefined>(undefined);
-  const commit = useCommit(draft, edited, () => {
-    if (numeric && draft.trim() !== "" && !/^[1-9]\d*$/.test(draft.trim())) {
-      setProblem(messages.settings.notANumber);
-      return;
-    }
-    setProblem(undefined);
-    onSave(draft.trim());
-  });
-  const shared = { value: draft, placeholder: placeholder ?? "", mono, onBlur: commit.onBlur };
-  return (
-    <Field label={label} help={help} error={problem ?? error}>
-      {(control) =>
-        multiline ? (
-          <TextArea {...control} {...shared} rows={2} onChange={(event) => setDraft(event.target.value)} />
-        ) : (
-          <span className="flex items-center gap-2">
-            <Input
-              {...control}
-              {...shared}
-              inputMode={numeric ? "numeric" : "text"}
-              className={numeric ? "w-24" : "w-full"}
-              onChange={(event) => setDraft(event.target.value)}
-              onKeyDown={commit.onKeyDown}
-            />
-            {unit && <span className="text-ink-faint">{unit}</span>}
-          </span>
-        )
-      }
-    </Field>
-  );
 }

@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
+import { resilienceFields } from "@/test/resilience-world";
 import { connection, world } from "@/test/world";
 
 describe("adding a connection", () => {
@@ -60,6 +61,8 @@ describe("adding a connection", () => {
     expect(field).toBeInvalid();
   });
 });
+
+const queueSettings = { settings_fields: () => ({ fields: [...resilienceFields] }) };
 
 describe("a connection's panel", () => {
   const cooling = connection("c1", {
@@ -125,6 +128,72 @@ describe("a connection's panel", () => {
     await user.tab();
     await waitFor(() => expect(host.calls("connection_update")).toEqual([{ id: "c1", name: "Team" }]));
     expect(await screen.findByRole("heading", { name: "Team" })).toBeVisible();
+  });
+
+  it("is paced when asked to, with the queue's numbers shown where it has none of its own", async () => {
+    const host = fakeHost({ ...world({ connections: [connection("c1")] }), ...queueSettings });
+    const { user } = open(at, host);
+    const perMinute = await screen.findByLabelText("Within a minute");
+    expect(perMinute).toHaveAttribute("placeholder", "");
+    await waitFor(() => expect(screen.getByLabelText("Longest wait for a turn")).toHaveAttribute("placeholder", "30"));
+    await user.click(screen.getByRole("switch", { name: "Rate-limit protection" }));
+    await waitFor(() => expect(perMinute).toHaveAttribute("placeholder", "60"));
+    expect(host.calls("connection_update")).toEqual([{ id: "c1", rateLimitProtection: true }]);
+  });
+
+  it("takes numbers of its own, each alone, and gives them up again", async () => {
+    const host = fakeHost({ ...world({ connections: [connection("c1")] }), ...queueSettings });
+    const { user } = open(at, host);
+    await user.type(await screen.findByLabelText("Within a minute"), "10{Enter}");
+    await waitFor(() => expect(host.calls("connection_update")).toHaveLength(1));
+    await user.type(screen.getByLabelText("Longest wait for a turn"), "2 min{Enter}");
+    await waitFor(() => expect(host.calls("connection_update")).toHaveLength(2));
+    await user.clear(screen.getByLabelText("Within a minute"));
+    await user.tab();
+    await waitFor(() =>
+      expect(host.calls("connection_update")).toEqual([
+        { id: "c1", rateLimitOverrides: { rpm: 10 } },
+        { id: "c1", rateLimitOverrides: { maxWaitMs: 120_000 } },
+        { id: "c1", rateLimitOverrides: { rpm: null } },
+      ]),
+    );
+  });
+
+  it("shows a refused number beside its field, whoever refused it", async () => {
+    const details = [{ field: "rateLimitOverrides.tpd", message: "must be from 1" }];
+    const host = fakeHost({
+      ...world({ connections: [connection("c1")] }),
+      connection_update: () => refuse({ code: "invalid_request", details }),
+    });
+    const { user } = open(at, host);
+    const perMinute = await screen.findByLabelText("Within a minute");
+    await user.type(perMinute, "0{Enter}");
+    expect(await screen.findByText("Must be between 1 and 1000000.")).toBeVisible();
+    expect(perMinute).toBeInvalid();
+    expect(host.calls("connection_update")).toEqual([]);
+    const perDay = screen.getByLabelText("Tokens within a day");
+    await user.type(perDay, "5{Enter}");
+    await waitFor(() => expect(perDay).toHaveAccessibleDescription("must be from 1"));
+  });
+
+  // QS-17
+  it("caps models by name, one per line, and names the line that is wrong", async () => {
+    const host = fakeHost(world({ connections: [connection("c1")] }));
+    const { user } = open(at, host);
+    const caps = await screen.findByLabelText("At the same time, by model");
+    await user.type(caps, "glm-5 = 1\nglm-4.7 = 0");
+    await user.tab();
+    await waitFor(() => expect(caps).toBeInvalid());
+    expect(caps).toHaveAccessibleDescription("Line 2: must be a whole number from 1 to 10,000.");
+    expect(host.calls("connection_update")).toEqual([]);
+    await user.type(caps, "{Backspace}3");
+    await user.tab();
+    await waitFor(() =>
+      expect(host.calls("connection_update")).toEqual([
+        { id: "c1", rateLimitOverrides: { modelConcurrency: { "glm-5": 1, "glm-4.7": 3 } } },
+      ]),
+    );
+    expect(caps).toHaveValue("glm-5 = 1\nglm-4.7 = 3");
   });
 
   it("deletes at once, and undo brings it back", async () => {

@@ -4,7 +4,7 @@ import type { RequestAttempt, RequestDetail } from "@/bindings";
 import { StatusBadge } from "@/components/StatusBadge";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
-import { type Phase, type PhaseName, phasesOf } from "@/lib/request-story";
+import { type Phase, type PhaseName, phasesOf, waitsOf } from "@/lib/request-story";
 
 /** The colours of the six states: being tried, waiting, at work, broken. */
 const phaseColour: Record<PhaseName, string> = {
@@ -18,6 +18,7 @@ const colourOf = ({ name, end }: Phase) => (end ? endColour[end] : phaseColour[n
 
 export function AttemptTimeline({ request }: { request: RequestDetail }) {
   const { attempts } = request.trace;
+  const waits = waitsOf(request, attempts);
   const start = Date.parse(request.timestamp);
   const span = Math.max(
     1,
@@ -35,6 +36,7 @@ export function AttemptTimeline({ request }: { request: RequestDetail }) {
             stream={request.stream}
             isLast={index === attempts.length - 1}
             isOnly={attempts.length === 1 && attempt.kind === "success"}
+            waited={waits[index] ?? 0}
             offset={Math.max(0, Date.parse(attempt.startedAt) - start)}
             span={span}
           />
@@ -62,12 +64,14 @@ type AttemptProps = {
   isLast: boolean;
   /** The one attempt, and it succeeded: nothing was decided. */
   isOnly: boolean;
+  /** For how long nobody was asked before it. */
+  waited: number;
   /** When it began, from the arrival of the request. */
   offset: number;
   span: number;
 };
 
-function Attempt({ attempt, stream, isLast, isOnly, offset, span }: AttemptProps) {
+function Attempt({ attempt, stream, isLast, isOnly, waited, offset, span }: AttemptProps) {
   const words = useMessages().requests.story;
   const format = useFormat();
   const phases = phasesOf(attempt);
@@ -108,6 +112,7 @@ function Attempt({ attempt, stream, isLast, isOnly, offset, span }: AttemptProps
         </span>
       </div>
       <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-ink-soft text-xs">
+        {waited > 0 && <li title={words.waitedHelp}>{words.waited(format.duration(waited))}</li>}
         {phases.map((phase) => (
           <li key={phase.name} className="inline-flex items-center gap-1.5">
             <span aria-hidden className={cn("size-2 rounded-sm", colourOf(phase))} />

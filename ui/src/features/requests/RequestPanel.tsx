@@ -210,6 +210,25 @@ function Route({ request }: { request: RequestDetail }) {
       <Fact label={words.resolvedBy}>
         <span title={rule === null ? undefined : words.ruleTechnical(rule)}>{ruleWords(rule, words)}</span>
       </Fact>
+      {request.comboName && (
+        <Fact label={words.combo}>
+          <Link
+            to="/requests"
+            search={{ combo: request.comboName }}
+            title={words.comboRequests(request.comboName)}
+            className="break-all text-accent-text hover:underline"
+          >
+            {request.comboName}
+          </Link>
+        </Fact>
+      )}
+      {request.comboName && request.strategy && (
+        <Fact label={words.strategy}>
+          <span title={strategyOf(request.strategy, messages)?.help}>
+            {strategyOf(request.strategy, messages)?.name ?? request.strategy}
+          </span>
+        </Fact>
+      )}
       {served && <CopyFact label={request.outcome === "success" ? words.served : words.lastTried} value={served} />}
       {request.provider && request.connectionId && (
         <Fact label={words.connection}>
@@ -316,4 +335,8 @@ function codeWords(code: string | null, { codes }: Messages["requests"]): { titl
 function ruleWords(rule: number | null, { rules, ruleNone }: Messages["requests"]["story"]): string {
   if (rule === null) return ruleNone;
   return rule in rules ? rules[rule as keyof typeof rules] : String(rule);
+}
+
+function strategyOf(word: string, { combos: { strategies } }: Messages) {
+  return word in strategies ? strategies[word as keyof typeof strategies] : undefined;
 }

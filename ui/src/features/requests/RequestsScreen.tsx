@@ -57,9 +57,12 @@ function Filters({ search }: { search: RequestSearch }) {
   const navigate = useNavigate();
   const catalog = useRead("catalog_providers", null);
   const connections = useRead("connections_list", {});
+  const combos = useRead("combos_list", {});
   const connected = new Set(connections.data?.connections.map((connection) => connection.provider));
   if (search.provider) connected.add(search.provider);
   const names = new Map(catalog.data?.providers.map((provider) => [provider.id, provider.name]));
+  const comboNames = new Set(combos.data?.combos.map(({ name }) => name));
+  if (search.combo) comboNames.add(search.combo);
   const narrow = (part: { [K in keyof RequestSearch]?: RequestSearch[K] | undefined }) =>
     void navigate({ to: ".", search: (current) => withoutBlanks({ ...current, ...part }), replace: true });
 
@@ -88,6 +91,18 @@ function Filters({ search }: { search: RequestSearch }) {
         ]}
         onChange={(provider) => narrow({ provider: provider || undefined })}
       />
+      {comboNames.size > 0 && (
+        <Select
+          aria-label={words.combo}
+          className="max-w-48"
+          value={search.combo ?? ""}
+          options={[
+            { value: "", label: words.anyCombo },
+            ...[...comboNames].sort((a, b) => a.localeCompare(b)).map((value) => ({ value, label: value })),
+          ]}
+          onChange={(combo) => narrow({ combo: combo || undefined })}
+        />
+      )}
       <InFlight />
     </div>
   );

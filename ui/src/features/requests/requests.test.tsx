@@ -1,5 +1,6 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it, vi } from "vitest";
+import { combo, comboWorld } from "@/test/combo-world";
 import { fakeHost } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
 import { attempt, connection, detail, request, world } from "@/test/world";
@@ -48,6 +49,21 @@ describe("the request log", () => {
     await user.selectOptions(screen.getByLabelText("Outcome"), "Any outcome");
     await waitFor(() => expect(router.state.location.search).toEqual({ text: "qwen" }));
     await waitFor(() => expect(host.calls("requests_list")).toContainEqual({ text: "qwen", limit: 100 }));
+  });
+
+  it("shows the requests of one combo alone, also of one that is gone", async () => {
+    const ofTeam = request("r3", { comboName: "team", requestedModel: "team" });
+    const host = fakeHost({
+      ...world({ requests: [answered, ofTeam] }),
+      ...comboWorld({ combos: [combo("team"), combo("idle")] }),
+    });
+    const { user, router } = open("/requests?combo=old", host);
+    const filter = await screen.findByLabelText("Combo");
+    expect(filter).toHaveDisplayValue("old");
+    await user.selectOptions(filter, await screen.findByRole("option", { name: "team" }));
+    await waitFor(() => expect(router.state.location.search).toEqual({ combo: "team" }));
+    expect(within(await screen.findByRole("grid")).getAllByRole("row")).toHaveLength(2);
+    expect(host.calls("requests_list")).toContainEqual({ combo: "team", limit: 100 });
   });
 
   it("says so when nothing fits the filters, and takes them away", async () => {
@@ -185,6 +201,31 @@ describe("the story of a request", () => {
     );
     expect(panel).toHaveTextContent("“background” was removed");
     expect(panel).toHaveTextContent("the provider in front of the slash");
+  });
+
+  it("tells the combo, how it chose, and how long an attempt was waited for", async () => {
+    const at = (ms: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + ms).toISOString();
+    const row = request("r4", { timestamp: at(0), comboName: "team", strategy: "round-robin", durationMs: 6_000 });
+    const story = detail(row, {
+      attempts: [
+        attempt(1, {
+          startedAt: at(20),
+          durationMs: 980,
+          status: 429,
+          kind: "rate_limit",
+          decision: "next_connection",
+        }),
+        attempt(2, { startedAt: at(5_000), durationMs: 1_000, queuedMs: 300, connectMs: 400, firstTokenMs: 600 }),
+      ],
+    });
+    const { user, router } = open("/requests/r4", fakeHost(world({ requests: [row], details: [story] })));
+    await screen.findByRole("heading", { name: "Attempts" });
+    const panel = screen.getByRole("complementary");
+    expect(panel).toHaveTextContent(/Combo\s*team\s*Strategy\s*Round robin/);
+    expect(within(panel).getByTitle("Nobody was asked meanwhile")).toHaveTextContent("waited 4.0 s before");
+    expect(panel).toHaveTextContent("queued 300 ms");
+    await user.click(within(panel).getByRole("link", { name: "team" }));
+    await waitFor(() => expect(router.state.location.search).toEqual({ combo: "team" }));
   });
 
   it("tells it in Italian", async () => {

@@ -1,7 +1,8 @@
 /** The filters of the request log, as they stand in its address. */
-import type { RequestFilter, RequestOutcome } from "@/bindings";
+import type { RequestOutcome } from "@/bindings";
+import type { Input } from "@/host/operations";
 
-export type RequestSearch = { outcome?: RequestOutcome; provider?: string; text?: string };
+export type RequestSearch = { outcome?: RequestOutcome; provider?: string; combo?: string; text?: string };
 
 export const outcomes: readonly RequestOutcome[] = ["success", "failure", "aborted"];
 
@@ -11,11 +12,17 @@ export function readSearch(search: Record<string, unknown>): RequestSearch {
   return {
     ...(outcome && { outcome }),
     ...(typeof search.provider === "string" && search.provider && { provider: search.provider }),
+    ...(typeof search.combo === "string" && search.combo && { combo: search.combo }),
     ...((typeof search.text === "string" || typeof search.text === "number") &&
       search.text !== "" && { text: String(search.text) }),
   };
 }
 
-export function toFilter({ outcome, provider, text }: RequestSearch): RequestFilter {
-  return { ...(outcome && { outcome }), ...(provider && { provider }), ...(text && { text }) };
+export function toFilter({ outcome, provider, combo, text }: RequestSearch): Input<"requests_list"> {
+  return {
+    ...(outcome && { outcome }),
+    ...(provider && { provider }),
+    ...(combo && { combo }),
+    ...(text && { text }),
+  };
 }

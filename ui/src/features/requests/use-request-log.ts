@@ -4,8 +4,9 @@
  */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import type { RequestFilter, RequestRow, Requests } from "@/bindings";
+import type { RequestRow, Requests } from "@/bindings";
 import { type HostError, useHost } from "@/host";
+import type { Input } from "@/host/operations";
 import { useRead } from "@/host/queries";
 
 export const PAGE = 100;
@@ -19,7 +20,7 @@ type Log = {
   readonly newest: Requests;
 };
 
-export function useRequestLog(filter: RequestFilter) {
+export function useRequestLog(filter: Input<"requests_list">) {
   const host = useHost();
   const of = JSON.stringify(filter);
   const newest = useRead("requests_list", { ...filter, limit: PAGE }, { keepPrevious: true });

@@ -9,6 +9,7 @@ import { useSettings } from "@/components/use-settings";
 import { useMessages } from "@/i18n";
 import { settingClass, settingsUnder } from "@/lib/setting-key";
 import { BanSignals } from "./BanSignals";
+import { LimitGroups } from "./LimitGroups";
 
 export function ResilienceScreen() {
   const words = useMessages().resilience;
@@ -47,6 +48,7 @@ export function ResilienceScreen() {
             paths={["waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec"]}
           />
         </Section>
+        <LimitGroups settings={settings} />
         <Section title={words.stall.title}>
           <SettingFields paths={["streamStallCooldown.enabled"]} />
         </Section>

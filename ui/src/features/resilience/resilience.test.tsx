@@ -87,6 +87,82 @@ describe("Settings → Resilience", () => {
     );
   });
 
+  it("paces requests: each number in its unit, with its bounds and the default", async () => {
+    const host = fakeHost(gateway());
+    const { user } = open(at, host);
+    const pause = await screen.findByLabelText("From one request to the next");
+    expect(pause).toHaveValue("350");
+    expect(pause).toHaveAccessibleDescription(/0 s to 1 h · Default: 350 ms/);
+    await user.clear(pause);
+    await user.type(pause, "2 s{Enter}");
+    await user.click(screen.getByRole("switch", { name: "Pace every account with a key" }));
+    await waitFor(() =>
+      expect(host.calls("settings_update")).toEqual([
+        { resilienceSettings: { requestQueue: { minTimeBetweenRequestsMs: 2_000 } } },
+        { resilienceSettings: { requestQueue: { autoEnableApiKeyProviders: true } } },
+      ]),
+    );
+    await user.click(await screen.findByRole("button", { name: "Reset From one request to the next" }));
+    await waitFor(() => expect(pause).toHaveValue("350"));
+  });
+
+  it("shows that the environment decides, and what it decides", async () => {
+    const fields = resilienceFields.map((field) =>
+      field.path.endsWith("requestQueue.maxWaitMs")
+        ? { ...field, value: 45_000, environment: 45_000, source: "environment" as const }
+        : field,
+    );
+    open(at, fakeHost(gateway({ fields })));
+    expect(await screen.findByLabelText("Longest wait for a turn")).toHaveValue("45");
+    expect(screen.getByTitle(/RATE_LIMIT_MAX_WAIT_MS/)).toHaveTextContent("from the environment");
+  });
+
+  it("says at both lengths that all waits of a combo cannot be shorter than one", async () => {
+    const group = "resilienceSettings.comboCooldownWait";
+    const details = ["budgetMs", "maxWaitMs"].map((name) => ({ field: `${group}.${name}`, message: "too short" }));
+    const host = fakeHost({ ...gateway(), settings_update: () => refuse({ code: "invalid_request", details }) });
+    const { user } = open(at, host);
+    const budget = await screen.findByLabelText("All waits of a combo together");
+    await user.clear(budget);
+    await user.type(budget, "30 s{Enter}");
+    await waitFor(() => expect(budget).toHaveAccessibleDescription(/Cannot be shorter than the longest wait\./));
+    expect(screen.getByLabelText("Longest wait of a combo")).toHaveAccessibleDescription(
+      /Cannot be longer than all waits together\./,
+    );
+  });
+
+  it("keeps back a part of a window by provider, one per line, and names the line that is wrong", async () => {
+    const host = fakeHost(gateway());
+    const { user } = open(at, host);
+    const table = await screen.findByLabelText("Kept back, by provider");
+    await user.type(table, "claude/weekly = 5\ncodex = 3");
+    await user.tab();
+    await waitFor(() => expect(table).toBeInvalid());
+    expect(table).toHaveAccessibleDescription(/Line 2: write provider\/window = percent\./);
+    expect(host.calls("settings_update")).toEqual([]);
+    await user.clear(table);
+    await user.type(table, "claude/weekly = 5\nclaude/7d:opus = 10");
+    await user.tab();
+    await waitFor(() =>
+      expect(host.calls("settings_update")).toEqual([
+        {
+          resilienceSettings: { quotaPreflight: { providerWindowDefaults: { claude: { weekly: 5, "7d:opus": 10 } } } },
+        },
+      ]),
+    );
+    await user.click(await screen.findByRole("button", { name: "Reset Kept back, by provider" }));
+    await waitFor(() => expect(table).toHaveValue(""));
+  });
+
+  it("says all of it in Italian as well", async () => {
+    open(at, fakeHost(gateway()), { preferences: { language: "it" } });
+    expect(await screen.findByLabelText("Da una richiesta alla successiva")).toHaveValue("350");
+    for (const title of ["Attesa delle combo", "Coda delle richieste", "Quote condivise", "Quota prima dell'invio"]) {
+      expect(screen.getByRole("heading", { name: title })).toBeVisible();
+    }
+    expect(screen.queryByText(/^resilienceSettings\./)).not.toBeInTheDocument();
+  });
+
   it("shows no setting of another screen", async () => {
     open(at, fakeHost(gateway()));
     await screen.findByLabelText("First rest, API key");

@@ -1,0 +1,97 @@
+/** What is left of every account: its windows with their resets, who said so and when. */
+import { Link } from "@tanstack/react-router";
+import { RefreshCw } from "lucide-react";
+import { Section } from "@/components/Field";
+import { useReportError } from "@/components/notify";
+import { Screen } from "@/components/Screen";
+import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
+import { Button, buttonClass } from "@/components/ui/button";
+import { useChange, useRead } from "@/host/queries";
+import { useMessages } from "@/i18n";
+import { groupBy } from "@/lib/group-by";
+import { settingKey } from "@/lib/setting-key";
+import { QuotaAccount } from "./QuotaAccount";
+
+export function QuotaScreen() {
+  const messages = useMessages();
+  const words = messages.quota;
+  const status = useRead("quota_list", {});
+  const accounts = status.data?.connections ?? [];
+  const names = useNames();
+  const warnPercent = useWarnPercent();
+
+  return (
+    <Screen
+      title={words.title}
+      help={words.help}
+      actions={accounts.length > 0 && <Refresh possible={accounts.some(({ canRefresh }) => canRefresh)} />}
+    >
+      {status.isPending && <SkeletonRows rows={5} height={96} />}
+      {status.error && <ErrorState error={status.error} onRetry={() => void status.refetch()} />}
+      {status.data && accounts.length === 0 && (
+        <EmptyState
+          title={words.emptyTitle}
+          help={words.emptyHelp}
+          action={
+            <Link to="/providers/add" className={buttonClass({ variant: "primary" })}>
+              {messages.palette.addConnection}
+            </Link>
+          }
+        />
+      )}
+      {[...groupBy(accounts, ({ provider }) => provider)].map(([provider, of]) => (
+        <Section key={provider} title={names.provider(provider)}>
+          <ul>
+            {of.map((account) => (
+              <QuotaAccount
+                key={account.connectionId}
+                account={account}
+                name={names.connection(account.connectionId)}
+                warnPercent={warnPercent}
+              />
+            ))}
+          </ul>
+        </Section>
+      ))}
+    </Screen>
+  );
+}
+
+function Refresh({ possible }: { possible: boolean }) {
+  const words = useMessages().quota;
+  const report = useReportError();
+  const refresh = useChange("quota_refresh");
+  return (
+    <Button
+      variant="primary"
+      disabled={!possible || refresh.isPending}
+      title={possible ? words.refreshHelp : words.refreshNone}
+      onClick={() => refresh.mutate({}, { onError: report })}
+    >
+      <RefreshCw aria-hidden />
+      {refresh.isPending ? words.refreshing : words.refresh}
+    </Button>
+  );
+}
+
+/** Ids stand for what has no name, or not yet. */
+function useNames() {
+  const connections = useRead("connections_list", {});
+  const catalog = useRead("catalog_providers", null);
+  const ofConnections = new Map(connections.data?.connections.map(({ id, name }) => [id, name]));
+  const ofProviders = new Map(catalog.data?.providers.map(({ id, name }) => [id, name]));
+  return {
+    connection: (id: string) => ofConnections.get(id) ?? id,
+    provider: (id: string) => ofProviders.get(id) ?? id,
+  };
+}
+
+const USUAL_WARNING = 20;
+
+/** From how much that is left an account runs low, in percent. */
+function useWarnPercent(): number {
+  const settings = useRead("settings_fields", null);
+  const key = "quotaPreflight.warnThresholdPercent";
+  const value = settings.data?.fields.find(({ path }) => settingKey(path) === key)?.value;
+  return typeof value === "number" ? value : USUAL_WARNING;
+}
