@@ -221,4 +221,22 @@ mod tests {
         let tried: Vec<&str> = accounts.attempts.iter().map(|candidate| candidate.connection.as_str()).collect();
         assert_eq!((tried, accounts.excluded[0].0.connection.as_str()), (vec!["c2", "c3"], "c1"));
     }
+
+    #[test]
+    fn who_is_available_speaks_for_all_else_who_is_back_first() {
+        let until = |seconds: u64| {
+            let lasting = Exclusion::lasting(Mechanism::ConnectionCooldown, "unavailable");
+            Availability::Excluded(Exclusion { until: Some(NOW + domain::Millis::seconds(seconds)), ..lasting })
+        };
+        let never = Availability::Excluded(Exclusion::lasting(Mechanism::TerminalState, "banned"));
+        let nobody = Availability::Excluded(Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF));
+        for (words, expected) in [
+            (vec![], nobody),
+            (vec![never.clone(), Availability::Available, until(1)], Availability::Available),
+            (vec![never.clone(), until(9), until(3)], until(3)),
+            (vec![never.clone()], never),
+        ] {
+            assert_eq!(best_of(words), expected);
+        }
+    }
 }

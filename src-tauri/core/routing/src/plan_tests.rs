@@ -329,3 +329,19 @@ fn a_chain_has_every_step_or_is_none() {
     assert!(broken.is_empty());
     assert_eq!(reasons(&broken.pool().left_out), [("s1", "resting")]);
 }
+
+#[test]
+fn the_trace_tells_why_a_target_is_left_out_in_one_form() {
+    let spared = Exclusion { until: Some(NOW), ..Exclusion::lasting(Mechanism::ModelLockout, "model_lockout") };
+    let healing = auto::LeftOut::SelfHealing { until: NOW };
+    for (why, mechanism, reason, until) in [
+        (LeftOut::Spared(spared), Mechanism::ModelLockout, "model_lockout", Some(NOW)),
+        (LeftOut::ToolLimit { limit: 3 }, Mechanism::ToolLimit, "tool_limit", None),
+        (LeftOut::Unwanted(auto::LeftOut::CircuitOpen), Mechanism::CircuitBreaker, "circuit_open", None),
+        (LeftOut::Unwanted(healing), Mechanism::RequestExhaustion, "self_healing", Some(NOW)),
+        (LeftOut::FirstToken, Mechanism::RequestExhaustion, "predictive_ttft", None),
+    ] {
+        let told = why.exclusion();
+        assert_eq!((told.mechanism, told.reason.as_str(), told.until), (mechanism, reason, until));
+    }
+}
