@@ -79,7 +79,7 @@ function Overrides({ connection, refused, save }: Props) {
       <legend className="font-medium">{words.overrides}</legend>
       <p className="text-ink-faint text-xs">
         {words.overridesHelp}{" "}
-        <Link to="/settings/resilience" className="text-accent-text hover:underline">
+        <Link to="/settings/resilience" className="text-accent-text underline">
           {screen.title}
         </Link>
       </p>
