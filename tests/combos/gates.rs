@@ -1,9 +1,11 @@
 //! Places: who waits, who is turned away, and that nobody's health is touched by it (resilience specification, 14 to 16).
 
-use acceptance::chat_body;
+use acceptance::{Reply, chat_body};
 use domain::Millis;
-use fake_upstream::{Gate, Step};
+use fake_upstream::{Break, Gate, Step};
+use http::Method;
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use crate::team::{Team, who};
 
@@ -75,5 +77,141 @@ async fn a_full_target_is_passed_over_without_hurting_it() {
     gate.open();
     assert_eq!(who(&first.await.expect("an answer")), 0);
     assert_eq!(team.world.cooling(&team.accounts[0]), None);
+    team.world.check_invariants().await;
+}
+
+/// Sends so many requests for a model or combo at once.
+fn ask_often(team: &Team, model: &str, times: usize) -> Vec<JoinHandle<Reply>> {
+    let ask = |_| {
+        let (agent, body) = (team.world.agent(), chat_body(model, false));
+        tokio::spawn(async move { agent.post("/v1/chat/completions", body).await })
+    };
+    (0..times).map(ask).collect()
+}
+
+async fn all_succeed(asking: Vec<JoinHandle<Reply>>) {
+    for asking in asking {
+        let reply = asking.await.expect("an answer");
+        assert_eq!(reply.status, 200, "{}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_held_until_the_stream_ends_and_given_back_however_it_ends() {
+    // QS-08, QS-09
+    let team = Team::start().await;
+    team.world.change(&team.accounts[0], json!({ "maxConcurrent": 1 })).await;
+    for step in [
+        Step::ok("from 0").broken(usize::MAX, Break::Stall),
+        Step::ok("from 0").broken(usize::MAX, Break::Reset),
+        Step::error(400, "not like this"),
+    ] {
+        let stalls = matches!(step, Step::Cut { how: Break::Stall, .. });
+        let before = team.calls()[0] as u64;
+        team.world.script(&team.accounts[0]).then(step).then(Step::ok("from 0"));
+        let mut stream = team.world.agent().stream("/v1/chat/completions", chat_body("openai/m1", true)).await;
+        stream.next().await;
+        if stalls {
+            let waiting = ask_often(&team, "openai/m1", 1);
+            team.world.wait_for_waiting(1).await;
+            drop(stream);
+            all_succeed(waiting).await;
+        } else {
+            stream.rest().await;
+        }
+        team.world.settle().await;
+        team.world.managed(Method::POST, "/api/resilience/cooldowns", Some(json!({ "all": true }))).await;
+        all_succeed(ask_often(&team, "openai/m1", 1)).await;
+        assert!(team.calls()[0] as u64 > before);
+        team.world.check_invariants().await;
+    }
+}
+
+#[tokio::test]
+async fn each_model_has_its_cap_beside_that_of_the_account() {
+    // QS-10, QS-11, QS-12, QS-16, QS-23
+    let team = Team::start().await;
+    let account = &team.accounts[0];
+    let caps = json!({ "glm-5": 1, "glm-4.7": 3, "openai/glm-4": 1 });
+    let limits = json!({ "maxConcurrent": 4, "rateLimitOverrides": { "modelConcurrency": caps } });
+    team.world.change(account, limits).await;
+    let gate = Gate::closed();
+    team.world.script(account).then(Step::ok("from 0").held(&gate));
+    let mut asking = ask_often(&team, "openai/glm-5", 3);
+    team.world.wait_for_calls(account, 1).await;
+    team.world.wait_for_waiting(2).await;
+    asking.extend(ask_often(&team, "openai/glm-4.7", 5));
+    team.world.wait_for_calls(account, 4).await;
+    team.world.wait_for_waiting(4).await;
+    let by_model = |model: &str| {
+        let calls = team.world.calls(account);
+        calls.iter().filter(|call| call.model.as_deref() == Some(model)).count()
+    };
+    assert_eq!((by_model("glm-5"), by_model("glm-4.7")), (1, 3));
+    gate.open();
+    all_succeed(asking).await;
+    assert_eq!((by_model("glm-5"), by_model("glm-4.7")), (3, 5));
+    let gate = Gate::closed();
+    team.world.script(account).then(Step::ok("from 0").held(&gate));
+    let uncapped = ask_often(&team, "openai/glm-4", 2);
+    team.world.wait_for_calls(account, 10).await;
+    gate.open();
+    all_succeed(uncapped).await;
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_raised_cap_lets_one_more_in_at_once() {
+    // QS-24
+    let team = Team::start().await;
+    let account = &team.accounts[0];
+    team.world.change(account, json!({ "maxConcurrent": 1 })).await;
+    let gate = Gate::closed();
+    team.world.script(account).then(Step::ok("from 0").held(&gate));
+    let asking = ask_often(&team, "openai/m1", 4);
+    team.world.wait_for_waiting(3).await;
+    team.world.change(account, json!({ "max_concurrent": 2 })).await;
+    team.world.wait_for_calls(account, 2).await;
+    assert_eq!(team.world.picture().waiting, 2);
+    gate.open();
+    all_succeed(asking).await;
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_leaves_an_account_whose_queue_is_closed_and_one_that_took_too_long() {
+    // RQ-16
+    let team = Team::start().await;
+    team.three("priority").await;
+    let (first, second) = (&team.accounts[0], &team.accounts[1]);
+    let limits = json!({ "rateLimitOverrides": { "rpm": 1, "executionMaxWaitMs": 2_000 } });
+    team.world.change(first, limits).await;
+    team.world.set(json!({ "network": { "responseStartTimeoutMs": 2_000 } })).await;
+    assert_eq!(team.served("team", 2).await, [0, 1]);
+    team.world.advance(Millis::minutes(1));
+    team.world.script(first).then(Step::Hang);
+    let asking = ask_often(&team, "team", 1);
+    team.world.wait_for_calls(first, 2).await;
+    team.world.advance(Millis::seconds(2));
+    team.world.wait_for_calls(second, 2).await;
+    all_succeed(asking).await;
+    assert_eq!(team.world.cooling(first), None);
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_of_one_target_that_took_too_long_says_so() {
+    let team = Team::start().await;
+    team.combo("alone", "priority", json!(["openai/m1"]), json!({})).await;
+    let account = &team.accounts[0];
+    team.world.set(json!({ "network": { "responseStartTimeoutMs": 2_000 } })).await;
+    team.world.change(account, json!({ "rateLimitOverrides": { "executionMaxWaitMs": 2_000 } })).await;
+    team.world.script(account).then(Step::Hang);
+    let mut asking = ask_often(&team, "alone", 1);
+    team.world.wait_for_calls(account, 1).await;
+    team.world.advance(Millis::seconds(2));
+    let reply = asking.remove(0).await.expect("an answer");
+    assert_eq!(reply.status, 504, "{}", reply.text());
+    assert_eq!(reply.json()["error"]["code"], "RATE_LIMIT_EXECUTION_TIMEOUT");
     team.world.check_invariants().await;
 }

@@ -118,13 +118,15 @@ async fn the_largest_window() {
 
 #[tokio::test]
 async fn what_served_last() {
-    let team = Team::start().await;
+    let mut team = Team::start().await;
     team.combo("team", "lkgp", models(), json!({ "maxRetries": 0, "disableSessionStickiness": true })).await;
     team.fails(0, 500);
     assert_eq!(team.served("team", 1).await, [1]);
     team.recovers(0);
     team.world.reset(&team.accounts[0]).await;
     assert_eq!(team.served("team", 2).await, [1, 1], "it stays with what served");
+    team.world.restart().await;
+    assert_eq!(team.served("team", 1).await, [1], "also after a restart");
     team.world.check_invariants().await;
 }
 
@@ -270,7 +272,7 @@ async fn each_step_works_on_what_the_step_before_wrote() {
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert_eq!(told(&reply), "from 2");
     let sent = |n: usize| team.world.calls(&team.accounts[n])[0].json();
-    assert_eq!((&sent(0)["stream"] == &json!(true), sent(0).to_string().contains("Draft a plan.")), (false, true));
+    assert!(sent(0)["stream"] != true && sent(0).to_string().contains("Draft a plan."));
     assert!(sent(1).to_string().contains("from 0") && sent(1).to_string().contains("Improve the plan."));
     assert!(sent(2).to_string().contains("from 1") && sent(2)["stream"] == true);
     team.world.check_invariants().await;

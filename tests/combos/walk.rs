@@ -128,6 +128,20 @@ async fn a_target_that_may_be_left_for_an_exhausted_quota_only_keeps_the_request
 }
 
 #[tokio::test]
+async fn a_combo_s_own_text_comes_before_what_the_client_s_system_says() {
+    let team = Team::start().await;
+    let body = json!({
+        "name": "told", "strategy": "priority", "models": ["openai/m1"], "system_message": "Answer in rhymes.",
+    });
+    team.world.managed(Method::POST, "/api/combos", Some(body)).await;
+    assert_eq!(who(&team.ask("told").await), 0);
+    let sent = team.world.calls(&team.accounts[0])[0].json();
+    assert_eq!(sent["messages"][0], json!({ "role": "system", "content": "Answer in rhymes." }));
+    assert_eq!(sent["messages"][1]["role"], "user");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn a_limit_of_output_that_an_upstream_names_is_kept_at_the_second_try() {
     let team = Team::start().await;
     team.three("priority").await;

@@ -7,5 +7,6 @@ mod connections;
 mod events;
 mod keys;
 mod nodes;
+mod quota;
 mod rules;
 mod settings;

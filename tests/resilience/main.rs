@@ -17,6 +17,7 @@ mod long_benches;
 mod model_cooldowns_api;
 mod model_lockout;
 mod probes;
+mod queue;
 mod restart;
 mod restatement;
 mod retry_hints;

@@ -45,6 +45,9 @@ export const commands = {
 	combo_duplicate: (id: string, input: ComboCopy) => typedError<ComboReply, ControlError>(__TAURI_INVOKE("combo_duplicate", { id, input })),
 	combos_export: (input: ComboSelection) => typedError<ComboDocument, ControlError>(__TAURI_INVOKE("combos_export", { input })),
 	combos_import: (input: ComboImport) => typedError<CombosImported, ControlError>(__TAURI_INVOKE("combos_import", { input })),
+	combo_preview: (input: ComboPreview) => typedError<ComboPreviewed, ControlError>(__TAURI_INVOKE("combo_preview", { input })),
+	combo_test: (id: string, input: ComboTest) => typedError<ComboTestResults, ControlError>(__TAURI_INVOKE("combo_test", { id, input })),
+	combos_metrics: (input: ComboMetricsQuery) => typedError<ComboMetrics, ControlError>(__TAURI_INVOKE("combos_metrics", { input })),
 	combo_mappings_list: () => typedError<ComboMappings, ControlError>(__TAURI_INVOKE("combo_mappings_list")),
 	combo_mapping_create: (input: ComboMappingDraft) => typedError<ComboMappingReply, ControlError>(__TAURI_INVOKE("combo_mapping_create", { input })),
 	combo_mapping_update: (id: string, input: ComboMappingChange) => typedError<ComboMappingReply, ControlError>(__TAURI_INVOKE("combo_mapping_update", { id, input })),
@@ -54,6 +57,9 @@ export const commands = {
 	request_get: (id: string) => typedError<RequestDetail, ControlError>(__TAURI_INVOKE("request_get", { id })),
 	requests_delete: (input: RequestsDeletion) => typedError<RequestsDeleted, ControlError>(__TAURI_INVOKE("requests_delete", { input })),
 	usage_summary: (input: UsageQuery) => typedError<UsageSummary, ControlError>(__TAURI_INVOKE("usage_summary", { input })),
+	quota_list: (input: QuotaFilter) => typedError<QuotaStatus, ControlError>(__TAURI_INVOKE("quota_list", { input })),
+	quota_refresh: (input: QuotaRefresh) => typedError<QuotaStatus, ControlError>(__TAURI_INVOKE("quota_refresh", { input })),
+	quota_history: (input: QuotaHistoryQuery) => typedError<QuotaHistory, ControlError>(__TAURI_INVOKE("quota_history", { input })),
 	resilience_get: () => typedError<ResilienceTree, ControlError>(__TAURI_INVOKE("resilience_get")),
 	resilience_update: (input: ResiliencePatch) => typedError<ResilienceUpdated, ControlError>(__TAURI_INVOKE("resilience_update", { input })),
 	resilience_reset: (input: BreakerSelection) => typedError<ResilienceReset, ControlError>(__TAURI_INVOKE("resilience_reset", { input })),
@@ -67,6 +73,7 @@ export const commands = {
 	resilience_connections: (input: ResilienceWindow) => typedError<ResilienceConnections, ControlError>(__TAURI_INVOKE("resilience_connections", { input })),
 	banned_signals_preview: (input: BannedSignal) => typedError<BannedSignalPreview, ControlError>(__TAURI_INVOKE("banned_signals_preview", { input })),
 	resilience_explain: (input: ExplainQuery) => typedError<ResilienceExplanation, ControlError>(__TAURI_INVOKE("resilience_explain", { input })),
+	routing_simulate: (input: RoutingSimulation) => typedError<RoutingSimulated, ControlError>(__TAURI_INVOKE("routing_simulate", { input })),
 	settings_get: () => typedError<SettingsTree, ControlError>(__TAURI_INVOKE("settings_get")),
 	settings_update: (input: SettingsPatch) => typedError<SettingsTree, ControlError>(__TAURI_INVOKE("settings_update", { input })),
 	settings_fields: () => typedError<SettingFields, ControlError>(__TAURI_INVOKE("settings_fields")),
@@ -89,7 +96,7 @@ export const commands = {
 };
 
 /* Constants */
-export const operations = [{"name":"app_get","method":"GET","path":"/api/app","kind":"read","topics":["keys","settings"],"open":false,"status":200,"summary":"The program: version, data folder, address"},{"name":"health_get","method":"GET","path":"/api/monitoring/health","kind":"read","topics":["connections","cooldowns","breakers","lockouts","keys"],"open":true,"status":200,"summary":"Health, without a token"},{"name":"catalog_providers","method":"GET","path":"/api/catalog/providers","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Providers that can be connected"},{"name":"connections_list","method":"GET","path":"/api/providers","kind":"read","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Connections, by provider and priority"},{"name":"connection_get","method":"GET","path":"/api/providers/{id}","kind":"read","topics":["connections","cooldowns","breakers","lockouts"],"open":false,"status":200,"summary":"One connection with its health"},{"name":"connection_models","method":"GET","path":"/api/providers/{id}/models","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Models a connection offers"},{"name":"nodes_list","method":"GET","path":"/api/provider-nodes","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Custom providers"},{"name":"node_get","method":"GET","path":"/api/provider-nodes/{id}","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"One custom provider"},{"name":"keys_list","method":"GET","path":"/api/keys","kind":"read","topics":["keys"],"open":false,"status":200,"summary":"Client keys, without the keys themselves"},{"name":"aliases_list","method":"GET","path":"/api/models/aliases","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"The user's own names for models"},{"name":"combos_list","method":"GET","path":"/api/combos","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos in their order"},{"name":"combo_get","method":"GET","path":"/api/combos/{id}","kind":"read","topics":["combos","connections"],"open":false,"status":200,"summary":"One combo, and what is worth knowing about it"},{"name":"combos_export","method":"GET","path":"/api/combos/export","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos as a document for another installation"},{"name":"combo_mappings_list","method":"GET","path":"/api/model-combo-mappings","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Patterns of model names that lead to a combo, in the order in which they are asked"},{"name":"models_list","method":"GET","path":"/api/models/catalog","kind":"read","topics":["connections","combos"],"open":false,"status":200,"summary":"Models that can be asked for"},{"name":"requests_list","method":"GET","path":"/api/requests","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The request log, newest first"},{"name":"request_get","method":"GET","path":"/api/requests/{id}","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The story of one request"},{"name":"usage_summary","method":"GET","path":"/api/usage/summary","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"Consumption in groups"},{"name":"resilience_get","method":"GET","path":"/api/resilience","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The resilience settings"},{"name":"breakers_list","method":"GET","path":"/api/resilience/breakers","kind":"read","topics":["breakers"],"open":false,"status":200,"summary":"Circuit breakers with their latest changes"},{"name":"model_cooldowns_list","method":"GET","path":"/api/resilience/model-cooldowns","kind":"read","topics":["lockouts","connections"],"open":false,"status":200,"summary":"Models that rest on one account"},{"name":"cooldowns_list","method":"GET","path":"/api/resilience/cooldowns","kind":"read","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Connections, and what keeps each out of routing"},{"name":"resilience_connections","method":"GET","path":"/api/resilience/connections","kind":"read","topics":["connections","cooldowns","breakers","lockouts","usage"],"open":false,"status":200,"summary":"Connections and breakers with what they did of late"},{"name":"resilience_explain","method":"GET","path":"/api/resilience/explain","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"Where a model would go now, and who is left out"},{"name":"settings_get","method":"GET","path":"/api/settings","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The settings tree with its sources"},{"name":"settings_fields","method":"GET","path":"/api/settings/fields","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"What each setting is: bounds, default, source"},{"name":"management_token_get","method":"GET","path":"/api/management-token","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The management token"},{"name":"connection_create","method":"POST","path":"/api/providers","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a connection"},{"name":"connection_update","method":"PATCH","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Change a connection"},{"name":"connection_delete","method":"DELETE","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Remove a connection"},{"name":"connection_restore","method":"POST","path":"/api/providers/{id}/restore","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Undo the removal of a connection"},{"name":"connection_test","method":"POST","path":"/api/providers/{id}/test","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Test a connection; success clears its errors"},{"name":"connection_reset","method":"POST","path":"/api/providers/{id}/reset","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Clear a connection's errors"},{"name":"connections_test","method":"POST","path":"/api/providers/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Test several connections; changes nothing"},{"name":"connection_validate","method":"POST","path":"/api/providers/validate","kind":"change","topics":[],"open":false,"status":200,"summary":"Try a credential without storing it"},{"name":"connections_order","method":"PUT","path":"/api/providers/order","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Set the order of a provider's connections"},{"name":"node_create","method":"POST","path":"/api/provider-nodes","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a custom provider"},{"name":"node_update","method":"PATCH","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Change a custom provider"},{"name":"node_delete","method":"DELETE","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Remove a custom provider"},{"name":"node_test","method":"POST","path":"/api/provider-nodes/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask a custom provider for its models"},{"name":"key_create","method":"POST","path":"/api/keys","kind":"change","topics":["keys"],"open":false,"status":201,"summary":"Make a client key, shown once"},{"name":"key_update","method":"PATCH","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Change a client key"},{"name":"key_rotate","method":"POST","path":"/api/keys/{id}/rotate","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Replace a client key; the old one stops at once"},{"name":"key_delete","method":"DELETE","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Revoke a client key"},{"name":"alias_create","method":"POST","path":"/api/models/aliases","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Name a model"},{"name":"alias_update","method":"PATCH","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a name"},{"name":"alias_delete","method":"DELETE","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a name"},{"name":"combo_create","method":"POST","path":"/api/combos","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Make a combo"},{"name":"combo_update","method":"PATCH","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a combo"},{"name":"combo_delete","method":"DELETE","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a combo that nothing leads to"},{"name":"combos_reorder","method":"PUT","path":"/api/combos/order","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Set the order of the combos"},{"name":"combo_duplicate","method":"POST","path":"/api/combos/{id}/duplicate","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Copy a combo under another name"},{"name":"combos_import","method":"POST","path":"/api/combos/import","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Take combos over from a document, all or none"},{"name":"combo_mapping_create","method":"POST","path":"/api/model-combo-mappings","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Lead names of models to a combo"},{"name":"combo_mapping_update","method":"PATCH","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a mapping"},{"name":"combo_mapping_delete","method":"DELETE","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a mapping"},{"name":"requests_delete","method":"DELETE","path":"/api/requests","kind":"change","topics":["requests","usage"],"open":false,"status":200,"summary":"Delete from the request log"},{"name":"resilience_update","method":"PATCH","path":"/api/resilience","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change resilience settings"},{"name":"resilience_reset","method":"POST","path":"/api/resilience/reset","kind":"change","topics":["breakers","lockouts"],"open":false,"status":200,"summary":"Close all circuit breakers and end all model locks"},{"name":"health_reset","method":"DELETE","path":"/api/monitoring/health","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close all circuit breakers"},{"name":"breaker_reset","method":"POST","path":"/api/resilience/breakers/{id}/reset","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close one provider's circuit breaker"},{"name":"model_cooldowns_clear","method":"DELETE","path":"/api/resilience/model-cooldowns","kind":"change","topics":["lockouts"],"open":false,"status":200,"summary":"End model locks"},{"name":"cooldowns_clear","method":"POST","path":"/api/resilience/cooldowns","kind":"change","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Make connections eligible again; terminal states stay"},{"name":"banned_signals_preview","method":"POST","path":"/api/resilience/banned-signals/preview","kind":"change","topics":[],"open":false,"status":200,"summary":"What a phrase would have hit, had it been a ban signal"},{"name":"settings_update","method":"PATCH","path":"/api/settings","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change settings"},{"name":"management_token_rotate","method":"POST","path":"/api/management-token/rotate","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Replace the management token"}] as const;
+export const operations = [{"name":"app_get","method":"GET","path":"/api/app","kind":"read","topics":["keys","settings"],"open":false,"status":200,"summary":"The program: version, data folder, address"},{"name":"health_get","method":"GET","path":"/api/monitoring/health","kind":"read","topics":["connections","cooldowns","breakers","lockouts","keys"],"open":true,"status":200,"summary":"Health, without a token"},{"name":"catalog_providers","method":"GET","path":"/api/catalog/providers","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Providers that can be connected"},{"name":"connections_list","method":"GET","path":"/api/providers","kind":"read","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Connections, by provider and priority"},{"name":"connection_get","method":"GET","path":"/api/providers/{id}","kind":"read","topics":["connections","cooldowns","breakers","lockouts"],"open":false,"status":200,"summary":"One connection with its health"},{"name":"connection_models","method":"GET","path":"/api/providers/{id}/models","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Models a connection offers"},{"name":"nodes_list","method":"GET","path":"/api/provider-nodes","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Custom providers"},{"name":"node_get","method":"GET","path":"/api/provider-nodes/{id}","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"One custom provider"},{"name":"keys_list","method":"GET","path":"/api/keys","kind":"read","topics":["keys"],"open":false,"status":200,"summary":"Client keys, without the keys themselves"},{"name":"aliases_list","method":"GET","path":"/api/models/aliases","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"The user's own names for models"},{"name":"combos_list","method":"GET","path":"/api/combos","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos in their order"},{"name":"combos_metrics","method":"GET","path":"/api/combos/metrics","kind":"read","topics":["combos","requests"],"open":false,"status":200,"summary":"What each combo and each of its targets did of late"},{"name":"combo_get","method":"GET","path":"/api/combos/{id}","kind":"read","topics":["combos","connections"],"open":false,"status":200,"summary":"One combo, and what is worth knowing about it"},{"name":"combo_preview","method":"POST","path":"/api/combos/preview","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"What a combo would do, before it is saved"},{"name":"combos_export","method":"GET","path":"/api/combos/export","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos as a document for another installation"},{"name":"combo_mappings_list","method":"GET","path":"/api/model-combo-mappings","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Patterns of model names that lead to a combo, in the order in which they are asked"},{"name":"models_list","method":"GET","path":"/api/models/catalog","kind":"read","topics":["connections","combos"],"open":false,"status":200,"summary":"Models that can be asked for"},{"name":"requests_list","method":"GET","path":"/api/requests","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The request log, newest first"},{"name":"request_get","method":"GET","path":"/api/requests/{id}","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The story of one request"},{"name":"usage_summary","method":"GET","path":"/api/usage/summary","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"Consumption in groups"},{"name":"quota_list","method":"GET","path":"/api/usage/quota","kind":"read","topics":["quota","connections"],"open":false,"status":200,"summary":"What is left of accounts"},{"name":"quota_history","method":"GET","path":"/api/usage/quota/history","kind":"read","topics":["quota"],"open":false,"status":200,"summary":"How the windows of one account filled"},{"name":"resilience_get","method":"GET","path":"/api/resilience","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The resilience settings"},{"name":"breakers_list","method":"GET","path":"/api/resilience/breakers","kind":"read","topics":["breakers"],"open":false,"status":200,"summary":"Circuit breakers with their latest changes"},{"name":"model_cooldowns_list","method":"GET","path":"/api/resilience/model-cooldowns","kind":"read","topics":["lockouts","connections"],"open":false,"status":200,"summary":"Models that rest on one account"},{"name":"cooldowns_list","method":"GET","path":"/api/resilience/cooldowns","kind":"read","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Connections, and what keeps each out of routing"},{"name":"resilience_connections","method":"GET","path":"/api/resilience/connections","kind":"read","topics":["connections","cooldowns","breakers","lockouts","usage"],"open":false,"status":200,"summary":"Connections and breakers with what they did of late"},{"name":"resilience_explain","method":"GET","path":"/api/resilience/explain","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"Where a model would go now, and who is left out"},{"name":"settings_get","method":"GET","path":"/api/settings","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The settings tree with its sources"},{"name":"settings_fields","method":"GET","path":"/api/settings/fields","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"What each setting is: bounds, default, source"},{"name":"management_token_get","method":"GET","path":"/api/management-token","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The management token"},{"name":"connection_create","method":"POST","path":"/api/providers","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a connection"},{"name":"connection_update","method":"PATCH","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Change a connection"},{"name":"connection_delete","method":"DELETE","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Remove a connection"},{"name":"connection_restore","method":"POST","path":"/api/providers/{id}/restore","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Undo the removal of a connection"},{"name":"connection_test","method":"POST","path":"/api/providers/{id}/test","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Test a connection; success clears its errors"},{"name":"connection_reset","method":"POST","path":"/api/providers/{id}/reset","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Clear a connection's errors"},{"name":"connections_test","method":"POST","path":"/api/providers/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Test several connections; changes nothing"},{"name":"connection_validate","method":"POST","path":"/api/providers/validate","kind":"change","topics":[],"open":false,"status":200,"summary":"Try a credential without storing it"},{"name":"connections_order","method":"PUT","path":"/api/providers/order","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Set the order of a provider's connections"},{"name":"node_create","method":"POST","path":"/api/provider-nodes","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a custom provider"},{"name":"node_update","method":"PATCH","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Change a custom provider"},{"name":"node_delete","method":"DELETE","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Remove a custom provider"},{"name":"node_test","method":"POST","path":"/api/provider-nodes/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask a custom provider for its models"},{"name":"key_create","method":"POST","path":"/api/keys","kind":"change","topics":["keys"],"open":false,"status":201,"summary":"Make a client key, shown once"},{"name":"key_update","method":"PATCH","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Change a client key"},{"name":"key_rotate","method":"POST","path":"/api/keys/{id}/rotate","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Replace a client key; the old one stops at once"},{"name":"key_delete","method":"DELETE","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Revoke a client key"},{"name":"alias_create","method":"POST","path":"/api/models/aliases","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Name a model"},{"name":"alias_update","method":"PATCH","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a name"},{"name":"alias_delete","method":"DELETE","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a name"},{"name":"combo_create","method":"POST","path":"/api/combos","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Make a combo"},{"name":"combo_update","method":"PATCH","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a combo"},{"name":"combo_delete","method":"DELETE","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a combo that nothing leads to"},{"name":"combos_reorder","method":"PUT","path":"/api/combos/order","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Set the order of the combos"},{"name":"combo_duplicate","method":"POST","path":"/api/combos/{id}/duplicate","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Copy a combo under another name"},{"name":"combos_import","method":"POST","path":"/api/combos/import","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Take combos over from a document, all or none"},{"name":"combo_test","method":"POST","path":"/api/combos/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask every target of a combo; changes no health"},{"name":"combo_mapping_create","method":"POST","path":"/api/model-combo-mappings","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Lead names of models to a combo"},{"name":"combo_mapping_update","method":"PATCH","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a mapping"},{"name":"combo_mapping_delete","method":"DELETE","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a mapping"},{"name":"requests_delete","method":"DELETE","path":"/api/requests","kind":"change","topics":["requests","usage"],"open":false,"status":200,"summary":"Delete from the request log"},{"name":"quota_refresh","method":"POST","path":"/api/usage/quota/refresh","kind":"change","topics":["quota"],"open":false,"status":200,"summary":"Ask vendors what is left of accounts"},{"name":"resilience_update","method":"PATCH","path":"/api/resilience","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change resilience settings"},{"name":"resilience_reset","method":"POST","path":"/api/resilience/reset","kind":"change","topics":["breakers","lockouts"],"open":false,"status":200,"summary":"Close all circuit breakers and end all model locks"},{"name":"health_reset","method":"DELETE","path":"/api/monitoring/health","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close all circuit breakers"},{"name":"breaker_reset","method":"POST","path":"/api/resilience/breakers/{id}/reset","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close one provider's circuit breaker"},{"name":"model_cooldowns_clear","method":"DELETE","path":"/api/resilience/model-cooldowns","kind":"change","topics":["lockouts"],"open":false,"status":200,"summary":"End model locks"},{"name":"cooldowns_clear","method":"POST","path":"/api/resilience/cooldowns","kind":"change","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Make connections eligible again; terminal states stay"},{"name":"banned_signals_preview","method":"POST","path":"/api/resilience/banned-signals/preview","kind":"change","topics":[],"open":false,"status":200,"summary":"What a phrase would have hit, had it been a ban signal"},{"name":"routing_simulate","method":"POST","path":"/api/routing/simulate","kind":"change","topics":[],"open":false,"status":200,"summary":"Choices on a copy of the state, or recorded requests under other settings"},{"name":"settings_update","method":"PATCH","path":"/api/settings","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change settings"},{"name":"management_token_rotate","method":"POST","path":"/api/management-token/rotate","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Replace the management token"}] as const;
 
 /* Types */
 /**  A user's own name for a model. */
@@ -288,6 +295,18 @@ export type Combo = {
 	updatedAt: Instant,
 };
 
+/**  See [`ComboAlterationFields`]. */
+export type ComboAlteration = ComboAlterationFields;
+
+/**  The members of a [`ComboAlteration`], as in a change of a combo. */
+export type ComboAlterationFields = {
+	strategy?: Strategy | null,
+	/**  Merged with the combo's own. */
+	config?: { [key in string]: Value } | null,
+	/**  Replace the combo's own. */
+	models?: ComboStepInput[] | null,
+};
+
 /**  What is different from now on, see [`ComboChangeFields`]. */
 export type ComboChange = ComboChangeFields;
 
@@ -387,6 +406,32 @@ export type ComboMappings = {
 	mappings: ComboMapping[],
 };
 
+/**  What a combo did, by the request log: of each at most its 5 000 newest requests. */
+export type ComboMetric = {
+	id: string,
+	name: string,
+	requests: number,
+	successes: number,
+	/**  Those that a client left are neither. */
+	failures: number,
+	/**  How long answered requests took, waits and failed attempts included; `null` without any. */
+	p50Ms: number | null,
+	p95Ms: number | null,
+	lastUsedAt: Instant | null,
+	/**  Those that were asked, by their key. */
+	targets: ComboTargetMetric[],
+};
+
+export type ComboMetrics = {
+	/**  Every combo, in its owner's order. */
+	combos: ComboMetric[],
+};
+
+export type ComboMetricsQuery = {
+	/**  From this instant on; a day ago when absent. */
+	since?: Instant | null,
+};
+
 /**  What an import does with a name that is taken. */
 export type ComboNameTaken = 
 /**  It is refused and says which. */
@@ -397,6 +442,24 @@ export type ComboNameTaken =
 /**  Every combo once, in the new order. */
 export type ComboOrder = {
 	ids: string[],
+};
+
+/**  A combo, stored or not, and a request to it. */
+export type ComboPreview = {
+	combo: ComboSubject,
+	/**  A plain request when absent. */
+	request?: PreviewedRequest,
+};
+
+/**  What the combo would do. Nothing was sent, and nobody's turn was taken. */
+export type ComboPreviewed = {
+	strategy: Strategy,
+	/**  In the order they would be asked, then those left out. */
+	targets: PreviewedTarget[],
+	/**  Steps, or parts of them, that lead nowhere now. */
+	skipped: SkippedStep[],
+	/**  What an agent would get now; `null` while somebody would be asked. */
+	answer: ExpectedAnswer | null,
 };
 
 export type ComboReply = {
@@ -447,6 +510,53 @@ export type ComboStepFields = {
 
 /**  A step, or shorthand for one: the name of a combo, `provider/pattern*`, `provider/model`. */
 export type ComboStepInput = string | ComboStepFields;
+
+/**
+ *  A draft, or the id of a stored combo: as text, or as `{"id"}` with or without members that are to be different; see
+ *  [`ComboSubjectFields`].
+ */
+export type ComboSubject = ComboSubjectFields;
+
+/**  The members of a [`ComboSubject`]. */
+export type ComboSubjectFields = string | { id: string; change: ComboChangeFields } | ComboFields;
+
+/**  What one target did; its requests are attempts. */
+export type ComboTargetMetric = {
+	executionKey: string,
+	provider: string,
+	model: string,
+	requests: number,
+	successes: number,
+	failures: number,
+	p50Ms: number | null,
+	p95Ms: number | null,
+	lastUsedAt: Instant | null,
+};
+
+export type ComboTest = {
+	/**  What each target is told; a greeting when absent. */
+	prompt?: string | null,
+};
+
+/**  What one target answered. */
+export type ComboTestResult = {
+	executionKey: string,
+	provider: string,
+	model: string,
+	/**  `null` where no account may serve it. */
+	connectionId: string | null,
+	ok: boolean,
+	/**  `null` when no answer came. */
+	status: number | null,
+	latencyMs: number,
+	/**  The codes of a connection's test, and `no_connection`. */
+	error: ProbeProblem | null,
+};
+
+export type ComboTestResults = {
+	/**  In the order of the combo's steps. */
+	results: ComboTestResult[],
+};
 
 export type ComboTier = {
 	stepId: string,
@@ -521,9 +631,11 @@ export type Connection = {
 	consecutiveUseCount: number,
 	lastUsedAt: Instant | null,
 	maxConcurrent: number | null,
+	/**  Paced with the numbers of the request queue. */
 	rateLimitProtection: boolean,
-	rateLimitOverrides: { [key in string]: Value },
-	quotaWindowThresholds: { [key in string]: Value },
+	rateLimitOverrides: RateLimitOverrides,
+	/**  Percent that must be left, by quota window. */
+	quotaWindowThresholds: { [key in string]: number },
 	excludedModels: string[],
 	proxyUrl: string | null,
 	tags: string[],
@@ -533,7 +645,10 @@ export type Connection = {
 	updatedAt: Instant,
 };
 
-/**  A change to an account: absent members stay, `null` unsets, `providerSpecificData` is merged key by key. */
+/**
+ *  A change to an account: absent members stay, `null` unsets, `providerSpecificData` and `rateLimitOverrides` are merged
+ *  key by key.
+ */
 export type ConnectionChange = {
 	/**  Refuse the change (409) unless this is still the record's `updatedAt`. */
 	updatedAt?: Instant | null,
@@ -543,14 +658,22 @@ export type ConnectionChange = {
 	priority?: number | null,
 	isActive?: boolean | null,
 	defaultModel?: string | null,
-	maxConcurrent?: number | null,
+	rateLimitProtection?: boolean | null,
+	/**  Merged member by member. */
+	rateLimitOverrides?: RateLimitOverridesChange | null,
+	/**  Replaced whole. */
+	quotaWindowThresholds?: { [key in string]: number } | null,
 	/**  Replaced whole. */
 	excludedModels?: string[] | null,
 	proxyUrl?: string | null,
 	/**  Replaced whole. */
 	tags?: string[] | null,
 	providerSpecificData?: { [key in string]: Value } | null,
-};
+} & ({
+	maxConcurrent?: number | null,
+} & {
+	max_concurrent?: number | null,
+});
 
 export type ConnectionCounts = {
 	total: number,
@@ -584,13 +707,21 @@ export type ConnectionDraft = {
 	priority?: number | null,
 	isActive?: boolean | null,
 	defaultModel?: string | null,
-	/**  Requests under way at once; absent for no limit. */
-	maxConcurrent?: number | null,
+	rateLimitProtection?: boolean | null,
+	rateLimitOverrides?: RateLimitOverridesChange | null,
+	/**  Percent that must be left, by quota window. */
+	quotaWindowThresholds?: { [key in string]: number },
 	excludedModels?: string[],
 	proxyUrl?: string | null,
 	tags?: string[],
 	providerSpecificData?: { [key in string]: Value },
-};
+} & ({
+	/**  Requests under way at once; absent for no limit. */
+	maxConcurrent?: number | null,
+} & {
+	/**  Requests under way at once; absent for no limit. */
+	max_concurrent?: number | null,
+});
 
 export type ConnectionFilter = {
 	/**  Provider id. */
@@ -788,9 +919,9 @@ export type ExplainQuery = {
 	model: string,
 	/**  As if the agent presented this key: only its models and connections. Without restrictions when absent. */
 	keyId?: string | null,
-	/**  The agent's session. No effect on a name that stands for one model. */
+	/**  The conversation, by its tag in the request log. No effect on a name that stands for one model. */
 	sessionKey?: string | null,
-	/**  How many tools the request brings. No effect on a name that stands for one model. */
+	/**  How many tools the request brings. */
 	tools?: number | null,
 	/**  Whether it brings pictures. No effect on a name that stands for one model. */
 	vision?: boolean | null,
@@ -1099,6 +1230,57 @@ export type Nodes = {
 	nodes: Node[],
 };
 
+/**  What put a target where it stands. */
+export type PlacedBy = "strategy" | 
+/**  The conversation was there. */
+"session" | 
+/**  The account knows the beginning of the prompt. */
+"prompt_cache";
+
+/**  `share` is `value × weight`; both are `null` for a figure that is no part of a sum. */
+export type PreviewedFactor = {
+	factor: string,
+	value: number | null,
+	weight: number | null,
+	share: number | null,
+};
+
+/**  What is asked, as far as routing looks at it. */
+export type PreviewedRequest = {
+	/**  As if the agent presented this key; without restrictions when absent. */
+	keyId?: string | null,
+	/**  The conversation, by its tag in the request log. */
+	sessionKey?: string | null,
+	/**  How many tools the request brings. */
+	tools?: number | null,
+	/**  Whether it brings pictures. */
+	vision?: boolean | null,
+	/**  Its length in tokens. */
+	inputTokens?: number | null,
+	/**  The longest answer it wants, in tokens. */
+	outputTokens?: number | null,
+};
+
+export type PreviewedTarget = {
+	/**  1 is asked first. */
+	position: number,
+	executionKey: string,
+	provider: string,
+	model: string,
+	/**  The account that would be asked first; when none is available, the one that is back first. */
+	connectionId: string | null,
+	connectionName: string | null,
+	/**  What put it where it stands; a target that is left out stands behind the others by its strategy. */
+	placed: PlacedBy,
+	available: boolean,
+	/**  Why it would not be asked. */
+	exclusion: ExclusionExplanation | null,
+	/**  What its strategy compares; `null` under one that compares nothing. */
+	score: number | null,
+	/**  The parts of the score under `auto`; else all the figures that are compared. */
+	factors: PreviewedFactor[],
+};
+
 /**  Why a test failed, and what helps. */
 export type ProbeProblem = {
 	/**
@@ -1138,12 +1320,144 @@ export type ProviderSummary = {
 	monitoredCount: number,
 };
 
+export type QuotaBalance = {
+	/**  `USD`, `CNY`, `credits`, … */
+	currency: string,
+	remaining: number | null,
+	total: number | null,
+};
+
+/**  What is known of one account. Unknown is `null` or absent, never zero. */
+export type QuotaConnection = {
+	connectionId: string,
+	provider: string,
+	/**  The vendor's name for what the account has booked. */
+	plan: string | null,
+	/**  Who said it; `null` when nobody has said anything. */
+	source: QuotaSource | null,
+	fetchedAt: Instant | null,
+	/**  The vendor refuses further requests. */
+	limitReached: boolean,
+	/**  `session`, `daily`, `weekly`, `monthly`, `7d:<model>`, `requests`, `tokens`, … */
+	windows: { [key in string]: QuotaWindow },
+	/**  By model, where the vendor counts models apart. */
+	models: { [key in string]: QuotaWindow },
+	balances: QuotaBalance[],
+	/**  Whether its vendor can be asked; otherwise its replies announce what they announce. */
+	canRefresh: boolean,
+	/**  Why nothing is known, or why asking was in vain. */
+	message: string | null,
+};
+
+export type QuotaFilter = {
+	/**  Provider id. */
+	provider?: string | null,
+};
+
+export type QuotaHistory = {
+	/**  By window, then time: at most one for every five minutes in which something changed. */
+	points: QuotaPoint[],
+};
+
+export type QuotaHistoryQuery = {
+	connectionId: string,
+	/**  From this instant on; a day ago when absent. Fourteen days are kept. */
+	since?: Instant | null,
+};
+
+export type QuotaPoint = {
+	window: string,
+	at: Instant,
+	/**  A fraction, 0 to 1. */
+	percentUsed: number | null,
+	resetAt: Instant | null,
+};
+
+/**  Whose quota to ask for. */
+export type QuotaRefresh = {
+	/**  All that are switched on and can be used, when absent. */
+	connectionIds?: string[] | null,
+};
+
+export type QuotaSource = "endpoint" | "headers" | "learned" | "manual";
+
+export type QuotaStatus = {
+	/**  By provider, then priority. */
+	connections: QuotaConnection[],
+};
+
+export type QuotaWindow = {
+	/**  A fraction, 0 to 1. A window whose reset has passed is full again. */
+	percentUsed: number | null,
+	resetAt: Instant | null,
+};
+
+/**  What is `null` is not overridden. */
+export type RateLimitOverrides = {
+	/**  Requests within a minute. */
+	rpm: number | null,
+	/**  Tokens within a minute. */
+	tpm: number | null,
+	/**  Tokens within a day. */
+	tpd: number | null,
+	/**  Shortest time between two requests, in milliseconds. */
+	minTime: number | null,
+	/**  Requests under way. */
+	maxConcurrent: number | null,
+	/**  How long a request waits in the queue at most. */
+	maxWaitMs: number | null,
+	/**  How long a request may take once it is sent. */
+	executionMaxWaitMs: number | null,
+	/**  Requests under way by model, exactly as the upstream calls it. */
+	modelConcurrency: { [key in string]: number },
+};
+
+/**  A change: absent members stay, `null` unsets. */
+export type RateLimitOverridesChange = {
+	rpm?: number | null,
+	tpm?: number | null,
+	tpd?: number | null,
+	minTime?: number | null,
+	maxConcurrent?: number | null,
+	maxWaitMs?: number | null,
+	executionMaxWaitMs?: number | null,
+	/**  Replaced whole. */
+	modelConcurrency?: { [key in string]: number } | null,
+};
+
 export type RateLimitStatus = {
 	queued: number,
 	/**  Those that hold a place of the connection. */
 	running: number,
 	/**  Those of them that are with the provider: all, as a place is taken when the attempt begins. */
 	executing: number,
+};
+
+export type ReplayFigures = {
+	/**  Requests that nobody answered. */
+	failuresSeenByClient: number,
+	/**  How often a request waited for a cooldown or a place. */
+	waits: number,
+	/**  All waits together. */
+	waitMs: number,
+	/**  Upstream calls. */
+	dispatches: number,
+	/**  Calls to another account or model than the one before, within one request. */
+	switches: number,
+	/**  US dollars, of the answers whose price is known. */
+	cost: number | null,
+};
+
+export type Replayed = {
+	seed: number,
+	/**  Where the replay begins: later than asked for when there were more requests than a replay takes, 20 000. */
+	since: Instant,
+	until: Instant,
+	requests: number,
+	/**  As it is set up. */
+	before: ReplayFigures,
+	/**  With the change. */
+	after: ReplayFigures,
 };
 
 export type RequestAttempt = {
@@ -1196,6 +1510,8 @@ export type RequestFilter = {
 	connectionId?: string | null,
 	keyId?: string | null,
 	session?: string | null,
+	/**  Name of a combo. */
+	combo?: string | null,
 	/**  From this instant on. */
 	since?: Instant | null,
 	/**  Before this instant. */
@@ -1309,7 +1625,7 @@ export type ResilienceConnections = {
 
 export type ResilienceExplanation = {
 	route: RouteExplanation,
-	/**  In the order they would be tried. */
+	/**  In the order they would be tried, then those left out. */
 	targets: TargetExplanation[],
 	/**
 	 *  What an agent would get now where it is not made to wait (resilience specification, 15); `null` while some account
@@ -1378,7 +1694,40 @@ export type RouteExplanation = {
 
 export type RouteKind = 
 /**  One provider and one model there. */
-"direct";
+"direct" | 
+/**  Several models under one name. */
+"combo" | 
+/**  Every model of every account, scored. */
+"auto";
+
+/**  What is different in the second run. */
+export type RoutingChange = {
+	/**  Part of the trees of `/api/resilience` and `/api/settings`. */
+	settings?: { [key in string]: Value } | null,
+	/**  The replayed combo, with other members; only where `combo` names it. */
+	combo?: ComboAlteration | null,
+};
+
+/**  The answer to the mode that was asked. */
+export type RoutingSimulated = SelectionsMade | Replayed;
+
+export type RoutingSimulation = 
+/**  Whom a name would choose first, on a copy of the present state. */
+{ mode: "selections"; 
+/**  A model as an agent would name it. */
+model: string; 
+/**  1..=10000. */
+runs: number; 
+/**  Drawn when absent. */
+seed?: number | null } | 
+/**  Recorded requests again, as they were set up and as changed. */
+{ mode: "replay"; 
+/**  How far back: 1..=168. */
+hours: number; 
+/**  Only the requests of this combo, by id or name; all that were routed when absent. */
+combo?: string | null; 
+/**  Drawn when absent. */
+seed?: number | null; change?: RoutingChange };
 
 /**  What a client key may do beyond inference. */
 export type Scope = "lease:exclusive" | "self:usage" | "self:account-quota" | "policy:bypass-provider-quota" | "mcp:connect";
@@ -1388,6 +1737,25 @@ export type Secret = string;
 
 /**  Where the key that seals credentials is kept. */
 export type SecretStore = "keychain" | "file";
+
+export type SelectedTarget = {
+	executionKey: string,
+	provider: string,
+	model: string,
+	/**  The account that would be asked. */
+	connectionId: string | null,
+	/**  How often it was the first choice. */
+	first: number,
+};
+
+export type SelectionsMade = {
+	runs: number,
+	seed: number,
+	/**  The most often chosen first. */
+	histogram: SelectedTarget[],
+	/**  Runs in which there was nobody to choose. */
+	exhausted: number,
+};
 
 /**  One leaf of the settings tree. */
 export type SettingField = {
@@ -1425,6 +1793,18 @@ export type SettingsTree = {
 	/**  By dotted path. */
 	sources: { [key in string]: SettingSource },
 } & { [key in string]: Value };
+
+export type SkippedStep = {
+	/**  Ids of the step and of those around it, joined by `>`. */
+	step: string,
+	/**  `provider/model`, the name of a combo, or a pattern. */
+	what: string,
+	/**
+	 *  `disabled`, `key_allow_list`, `unknown_provider`, `unknown_combo`, `combo_inactive`, `combo_cycle`, `combo_depth`,
+	 *  `combo_empty`, `no_connection`, `wildcard_empty`, `wildcard_cap`.
+	 */
+	reason: string,
+};
 
 /**  How the gateway is, in the words of the window. */
 export type State = { state: "running"; url: string } | 
@@ -1466,15 +1846,15 @@ export type TargetExplanation = {
 	 *  accounts.
 	 */
 	connectionId: string | null,
-	/**  Whether at least one account is. */
+	/**  Whether it would be tried: at least one account is available, and nothing of the request speaks against it. */
 	available: boolean,
-	/**  Why that account is not; `null` when it is. */
+	/**  Why it would not be tried, else `null`. */
 	exclusion: ExclusionExplanation | null,
 	/**  In the order of routing, those left out in their places. */
 	connections: ConnectionOutlook[],
-	/**  What a strategy that compares targets gave it; `null` under one that does not. */
+	/**  What a strategy that compares targets gave it; `null` under one that does not, and where it is left out. */
 	score: number | null,
-	/**  The parts of the score by name; `null` like it. */
+	/**  Under `auto` what each factor adds to the score, else the figures that are compared, by name; `null` like it. */
 	factors: { [key in string]: number | null } | null,
 	/**  The provider's. */
 	breaker: Breaker,

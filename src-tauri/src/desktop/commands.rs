@@ -5,7 +5,7 @@ use control::view::*;
 use control::{
     ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns,
     explain, health, keys, lockouts, management_token, models, nodes, probes, quota, requests, resilience,
-    resilience_connections, settings, usage,
+    resilience_connections, settings, simulate, usage,
 };
 use tauri::State;
 
@@ -82,6 +82,9 @@ command!(combos::combos_reorder(input: ComboOrder) -> Combos);
 command!(combos::combo_duplicate(id, input: ComboCopy) -> ComboReply);
 command!(combos::combos_export(input: ComboSelection) -> ComboDocument);
 command!(combos::combos_import(input: ComboImport) -> CombosImported);
+command!(combos::combo_preview(input: ComboPreview) -> ComboPreviewed);
+command!(combos::combo_test(id, input: ComboTest) -> ComboTestResults);
+command!(combos::combos_metrics(input: ComboMetricsQuery) -> ComboMetrics);
 command!(combo_mappings::combo_mappings_list() -> ComboMappings);
 command!(combo_mappings::combo_mapping_create(input: ComboMappingDraft) -> ComboMappingReply);
 command!(combo_mappings::combo_mapping_update(id, input: ComboMappingChange) -> ComboMappingReply);
@@ -107,6 +110,7 @@ command!(cooldowns::cooldowns_clear(input: CooldownSelection) -> CooldownsCleare
 command!(resilience_connections::resilience_connections(input: ResilienceWindow) -> ResilienceConnections);
 command!(banned_signals::banned_signals_preview(input: BannedSignal) -> BannedSignalPreview);
 command!(explain::resilience_explain(input: ExplainQuery) -> ResilienceExplanation);
+command!(simulate::routing_simulate(input: RoutingSimulation) -> RoutingSimulated);
 command!(settings::settings_get() -> SettingsTree);
 command!(settings::settings_update(input: SettingsPatch) -> SettingsTree);
 command!(settings::settings_fields() -> SettingFields);

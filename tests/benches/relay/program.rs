@@ -91,7 +91,7 @@ pub async fn folder(upstream: &FakeUpstream, connections: usize) -> Result<TempD
             max_concurrent: None,
             rate_limit_protection: false,
             rate_limit_overrides: domain::RateLimitOverrides::default(),
-            quota_window_thresholds: BTreeMap::new(),
+            quota_window_thresholds: std::collections::BTreeMap::new(),
             excluded_models: Vec::new(),
             proxy_url: None,
             tags: Vec::new(),

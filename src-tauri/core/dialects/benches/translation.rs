@@ -1,10 +1,11 @@
 //! What translation costs: a large request from each dialect to each other, and every event of a translated stream.
-//! Budgets: issue 4. Run with `cargo bench -p dialects --bench translation`.
+//! Run with `cargo bench -p dialects --bench translation`.
 //!
 //! The tables before divan's own put a number beside each budget. Requests are compared with the least that any
 //! translator must do, parsing the body into a tree once; streams with reading the same stream for a client of the same
 //! dialect. divan's columns of allocations show what is held at most while a stream is open.
 #![expect(
+    clippy::disallowed_types,
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -18,6 +18,7 @@ mod messages;
 mod output_limit;
 mod parts;
 mod responses;
+mod system_text;
 
 pub mod canonical;
 pub mod client;
@@ -46,3 +47,4 @@ pub use models::{ListShape, ListedModel, ModelEntry, Page};
 pub use output_limit::limited_output;
 pub use response::{Inspection, inspect};
 pub use splice::{Edit, ensure_include_usage, ensure_model, model_edit, pieces, remove_member, remove_members, splice};
+pub use system_text::prepend_system;

@@ -182,9 +182,8 @@ fn reply() -> Reply {
 }
 
 fn assert_json(bytes: &[u8]) {
-    if let Err(error) = serde_json::from_slice::<&RawValue>(bytes) {
-        panic!("{error}: {}", String::from_utf8_lossy(bytes));
-    }
+    let read = serde_json::from_slice::<&RawValue>(bytes);
+    assert!(read.is_ok(), "{read:?}: {}", String::from_utf8_lossy(bytes));
 }
 
 /// In two or three pieces.

@@ -195,7 +195,8 @@ fn glm(report: &Value, now: Timestamp) -> Result<Option<Quota>, Unreadable> {
 
 /// The shortest usual window that can end so far away.
 fn by_distance(left: Millis) -> &'static str {
-    let usual = [(Millis::hours(5), window::SESSION), (Millis::days(1), window::DAILY), (Millis::days(7), window::WEEKLY)];
+    let usual =
+        [(Millis::hours(5), window::SESSION), (Millis::days(1), window::DAILY), (Millis::days(7), window::WEEKLY)];
     usual.iter().find(|(length, _)| left <= *length).map_or(window::MONTHLY, |(_, name)| name)
 }
 

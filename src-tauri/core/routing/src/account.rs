@@ -4,7 +4,8 @@
 //! These strategies are those of combos, with accounts for targets and a memory of their own; the accounts come in the
 //! order of their priority.
 
-use domain::{Availability, Candidate, ConnectionId, Exclusion, Timestamp, choice};
+use domain::wire::reason;
+use domain::{Availability, Candidate, ConnectionId, Exclusion, Mechanism, Timestamp, choice};
 use rand::Rng;
 
 use crate::combo::Config;
@@ -121,9 +122,32 @@ pub fn by_priority(candidates: &[Candidate], mut availability: impl FnMut(&Candi
     accounts
 }
 
+/// The word for several accounts together: one that is available speaks for all, else the one that is back first. Without
+/// any account, nobody is there.
+pub fn best_of(words: impl IntoIterator<Item = Availability>) -> Availability {
+    let mut best: Option<Exclusion> = None;
+    for word in words {
+        let Availability::Excluded(exclusion) = word else { return Availability::Available };
+        if best.as_ref().is_none_or(|best| is_sooner(&exclusion, best)) {
+            best = Some(exclusion);
+        }
+    }
+    let nobody = || Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
+    Availability::Excluded(best.unwrap_or_else(nobody))
+}
+
+/// Of several reasons the one that passes first speaks for the target.
+fn is_sooner(exclusion: &Exclusion, than: &Exclusion) -> bool {
+    match (exclusion.until, than.until) {
+        (Some(one), Some(other)) => one < other,
+        (Some(_), None) => true,
+        (None, _) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use domain::{Mechanism, Nature};
+    use domain::Nature;
 
     use super::*;
     use crate::strategies::fixtures::{NOW, firsts, fits, rng, target};

@@ -4,7 +4,10 @@
 //! bounded there. Only the last known good and the request counts are put down in the store. A plan for show works on a
 //! clone, so that looking takes nobody's turn.
 
+use std::collections::BTreeMap;
+
 use domain::{ConnectionId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::account;
 use crate::combo::Strategy;
@@ -47,7 +50,28 @@ pub struct Dispatch<'a> {
     pub connection: &'a ConnectionId,
 }
 
+/// What outlives a restart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Lasting {
+    /// Where each combo last succeeded.
+    pub last_good: BTreeMap<String, lkgp::Place>,
+    /// Requests by execution key.
+    pub counts: BTreeMap<String, least_used::Count>,
+}
+
 impl Memory {
+    /// For the store.
+    pub fn lasting(&self) -> Lasting {
+        Lasting { last_good: self.last_good.snapshot(), counts: self.counts.snapshot().into_iter().collect() }
+    }
+
+    /// Takes over what the store kept.
+    pub fn restore(&mut self, lasting: Lasting) {
+        self.last_good.restore(lasting.last_good);
+        self.counts.restore(lasting.counts);
+    }
+
     /// A request goes out.
     pub fn dispatched(&mut self, dispatch: &Dispatch<'_>, now: Timestamp) {
         self.counts.add(&dispatch.target.execution_key, now);

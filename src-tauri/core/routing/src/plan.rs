@@ -11,7 +11,7 @@ mod sift;
 
 use std::collections::BTreeMap;
 
-use domain::{Availability, Exclusion, Timestamp};
+use domain::{Availability, Exclusion, Mechanism, Timestamp};
 use rand::Rng;
 
 use crate::capability::Capability;
@@ -130,6 +130,24 @@ impl LeftOut {
             },
             LeftOut::NothingInside => "combo_empty",
         }
+    }
+
+    /// The same as the trace tells it. What concerns this request alone has no mechanism of its own there, and goes as
+    /// [`Mechanism::RequestExhaustion`].
+    pub fn exclusion(&self) -> Exclusion {
+        let (mechanism, until) = match self {
+            LeftOut::Spared(exclusion) => return exclusion.clone(),
+            LeftOut::ToolLimit { .. } => (Mechanism::ToolLimit, None),
+            LeftOut::Unwanted(auto::LeftOut::CircuitOpen) => (Mechanism::CircuitBreaker, None),
+            LeftOut::Unwanted(auto::LeftOut::SelfHealing { until }) => (Mechanism::RequestExhaustion, Some(*until)),
+            LeftOut::Tag
+            | LeftOut::Capability(_)
+            | LeftOut::ContextRequirements
+            | LeftOut::FirstToken
+            | LeftOut::Unwanted(_)
+            | LeftOut::NothingInside => (Mechanism::RequestExhaustion, None),
+        };
+        Exclusion { until, ..Exclusion::lasting(mechanism, self.reason()) }
     }
 }
 

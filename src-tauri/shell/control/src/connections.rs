@@ -8,11 +8,11 @@ use secrecy::SecretString;
 use store::CredentialChange;
 use uuid::Uuid;
 
+use crate::rate_limits::{self, MOST_CONCURRENT};
 use crate::view::{
     self, ConnectionChange, ConnectionDetail, ConnectionDraft, ConnectionFilter, ConnectionOrder, ConnectionReply,
     Connections, Done,
 };
-use crate::rate_limits::{self, MOST_CONCURRENT};
 use crate::{Control, ControlError, breakers, check, cooldowns, specific};
 
 const LAST_PRIORITY: u32 = 1_000_000;

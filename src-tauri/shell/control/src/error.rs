@@ -75,6 +75,14 @@ impl ControlError {
         ControlError::InvalidRequest { message, details }
     }
 
+    /// The same about a member of a member: every field is below `place`.
+    #[must_use]
+    pub(crate) fn within(self, place: &str) -> Self {
+        let ControlError::InvalidRequest { details, .. } = self else { return self };
+        let below = |problem: FieldProblem| FieldProblem { field: format!("{place}.{}", problem.field), ..problem };
+        ControlError::invalid_fields(details.into_iter().map(below).collect())
+    }
+
     /// `kind` is a word such as "connection".
     pub fn not_found(kind: &str, id: &str) -> Self {
         ControlError::NotFound { message: format!("there is no {kind} with the id {id}") }

@@ -1,74 +1,107 @@
-//! Why a model goes where it goes: the plan of a request that nobody sent, account by account.
+//! Why a model goes where it goes: the plan of a request that nobody sent, target by target and account by account.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::client_key::ClientKey;
 use domain::health::LastError;
 use domain::{ClientKeyId, Exclusion, Millis, Timestamp};
-use gateway::explain::{Explanation, Outlook};
+use gateway::explain::{Answer, Explanation, Outlook, Question, RouteKind as Kind, TargetOutlook, spokesman};
 
 use crate::view::{
-    Breaker, ConnectionOutlook, ExclusionCause, ExclusionExplanation, ExpectedAnswer, ExplainQuery,
-    ResilienceExplanation, RouteExplanation, RouteKind, TargetExplanation,
+    ConnectionOutlook, ExclusionCause, ExclusionExplanation, ExpectedAnswer, ExplainQuery, ResilienceExplanation,
+    RouteExplanation, RouteKind, TargetExplanation,
 };
 use crate::{Control, ControlError, breakers, check};
-
-/// Strategy of a name that stands for one model.
-const SINGLE: &str = "single";
 
 /// Who would be tried for a model now, and who is left out, why, until when and after what. Changes nothing.
 pub async fn resilience_explain(control: &Control, query: ExplainQuery) -> Result<ResilienceExplanation, ControlError> {
     let name = check::text("model", &query.model)?;
-    check::optional_text("sessionKey", query.session_key)?;
-    let key = query.key_id.map(|id| key(control, &id)).transpose()?;
-    let explanation = control.explain(&name, key.as_deref()).map_err(|missing| not_found(&name, &missing.near))?;
+    let ExplainQuery { session_key, tools, vision, input_tokens, output_tokens, .. } = query;
+    let question = question("sessionKey", session_key, tools, vision, input_tokens, output_tokens)?;
+    let key = asked_key(control, "keyId", query.key_id)?;
+    let explained = control.explain(&name, key.as_deref(), &question);
+    let Explanation { route, targets, answer: told, .. } =
+        explained.map_err(|missing| not_found(&name, &missing.near))?;
     let snapshot = control.engine().snapshot();
-    let breaker = breakers::brief(snapshot.breakers.get(&explanation.resolved.provider));
-    let answer = explanation.answer.as_ref().map(|answer| ExpectedAnswer {
-        status: answer.status,
-        code: answer.code.to_owned(),
-        retry_after_seconds: answer.retry_after.map(Millis::as_retry_after_seconds),
+    let positions = 1..;
+    let targets = positions.zip(targets).map(|(position, told)| {
+        let breaker = breakers::brief(snapshot.breakers.get(&told.provider));
+        target(position, told, breaker, control.now())
     });
+    let kind = match route.kind {
+        Kind::Direct => RouteKind::Direct,
+        Kind::Combo => RouteKind::Combo,
+        Kind::Auto => RouteKind::Auto,
+    };
     Ok(ResilienceExplanation {
-        route: RouteExplanation {
-            kind: RouteKind::Direct,
-            rule: explanation.resolved.rule,
-            name,
-            strategy: SINGLE.to_owned(),
-        },
-        targets: vec![target(explanation, breaker, control.now())],
-        answer,
+        route: RouteExplanation { kind, rule: route.rule, name, strategy: route.strategy.to_owned() },
+        targets: targets.collect(),
+        answer: told.map(answer),
     })
 }
 
-fn key(control: &Control, id: &str) -> Result<Arc<ClientKey>, ControlError> {
-    let id = ClientKeyId::from(check::short("keyId", id)?);
-    let missing = || ControlError::invalid("keyId", format!("there is no key with the id {id}"));
-    control.keys().by_id(&id).cloned().ok_or_else(missing)
+/// The key that somebody is to be taken for.
+pub(crate) fn asked_key(
+    control: &Control,
+    field: &str,
+    id: Option<String>,
+) -> Result<Option<Arc<ClientKey>>, ControlError> {
+    let Some(id) = id else { return Ok(None) };
+    let id = ClientKeyId::from(check::short(field, &id)?);
+    let missing = || ControlError::invalid(field, format!("there is no key with the id {id}"));
+    control.keys().by_id(&id).cloned().ok_or_else(missing).map(Some)
 }
 
-/// The one target of a name that stands for one model.
-fn target(explanation: Explanation, breaker: Breaker, now: Timestamp) -> TargetExplanation {
-    let Explanation { resolved, outlooks, .. } = explanation;
-    let spokesman = spokesman(&outlooks).cloned();
+/// What is asked; `field` is where the session stands.
+pub(crate) fn question(
+    field: &str,
+    session: Option<String>,
+    tools: Option<u32>,
+    vision: Option<bool>,
+    input: Option<u32>,
+    output: Option<u32>,
+) -> Result<Question, ControlError> {
+    Ok(Question {
+        session: check::optional_text(field, session)?,
+        tools: tools.unwrap_or(0),
+        vision: vision.unwrap_or(false),
+        input: u64::from(input.unwrap_or(0)),
+        output: output.map(u64::from),
+    })
+}
+
+pub(crate) fn answer(answer: Answer) -> ExpectedAnswer {
+    ExpectedAnswer {
+        status: answer.status,
+        code: answer.code.to_owned(),
+        retry_after_seconds: answer.retry_after.map(Millis::as_retry_after_seconds),
+    }
+}
+
+fn target(position: u32, told: TargetOutlook, breaker: crate::view::Breaker, now: Timestamp) -> TargetExplanation {
+    let speaks = spokesman(&told.accounts).map(|outlook| outlook.connection.clone());
+    let score = told.figures.figures.first().map(|figure| figure.value);
     TargetExplanation {
-        position: 1,
-        execution_key: format!("{}/{}", resolved.provider, resolved.model),
-        provider: resolved.provider.to_string(),
-        model: resolved.model,
-        connection_id: spokesman.as_ref().map(|outlook| outlook.connection.to_string()),
-        available: spokesman.as_ref().is_some_and(|outlook| outlook.exclusion.is_none()),
-        exclusion: spokesman.and_then(|outlook| outlook.exclusion).map(|why| exclusion(why, now)),
-        connections: outlooks.into_iter().map(|outlook| connection(outlook, now)).collect(),
-        score: None,
-        factors: None,
+        position,
+        execution_key: told.execution_key,
+        provider: told.provider.to_string(),
+        model: told.model,
+        connection_id: told.connection.or(speaks).map(|id| id.to_string()),
+        available: told.exclusion.is_none() && told.accounts.iter().any(|account| account.exclusion.is_none()),
+        exclusion: told.exclusion.map(|why| exclusion(why, now)),
+        factors: score.is_some().then(|| factors(&told.figures)),
+        score,
+        connections: told.accounts.into_iter().map(|outlook| connection(outlook, now)).collect(),
         breaker,
     }
 }
 
-/// The account that speaks for all: the first that is available, else the one that is back first, else the first.
-fn spokesman(outlooks: &[Outlook]) -> Option<&Outlook> {
-    outlooks.iter().min_by_key(|outlook| outlook.exclusion.as_ref().map(|why| why.until.unwrap_or(Timestamp::MAX)))
+fn factors(figures: &routing::explanation::Explanation) -> BTreeMap<String, f64> {
+    if figures.factors.is_empty() {
+        return figures.figures.iter().map(|figure| (figure.name.to_owned(), figure.value)).collect();
+    }
+    figures.factors.iter().map(|part| (part.factor.as_str().to_owned(), part.share)).collect()
 }
 
 fn connection(outlook: Outlook, now: Timestamp) -> ConnectionOutlook {
@@ -80,7 +113,7 @@ fn connection(outlook: Outlook, now: Timestamp) -> ConnectionOutlook {
     }
 }
 
-fn exclusion(why: Exclusion, now: Timestamp) -> ExclusionExplanation {
+pub(crate) fn exclusion(why: Exclusion, now: Timestamp) -> ExclusionExplanation {
     ExclusionExplanation {
         mechanism: why.mechanism.into(),
         reason: why.reason,
@@ -95,7 +128,8 @@ pub(crate) fn cause(error: LastError) -> ExclusionCause {
     ExclusionCause { status: error.status, message: error.message, at: error.at.into() }
 }
 
-fn not_found(model: &str, near: &[String]) -> ControlError {
+/// Nothing is known by this name.
+pub(crate) fn not_found(model: &str, near: &[String]) -> ControlError {
     let mut message = format!("the model {model} is not known here");
     if !near.is_empty() {
         message.push_str("; near it are ");

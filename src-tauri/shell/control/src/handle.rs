@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gateway::Gateway;
 use parking_lot::Mutex;
-use tokio::sync::{MutexGuard, mpsc, oneshot};
+use tokio::sync::{MutexGuard, OwnedMutexGuard, mpsc, oneshot};
 
 use crate::health::HealthCache;
 use crate::management_token::TokenKeeper;
@@ -21,6 +21,7 @@ struct Inner {
     listener: mpsc::Sender<ListenerMove>,
     health: Mutex<HealthCache>,
     combo_change: tokio::sync::Mutex<()>,
+    simulation: Arc<tokio::sync::Mutex<()>>,
     quota_asked: Mutex<quota::Asked>,
     quota_refresh: tokio::sync::Mutex<()>,
 }
@@ -52,6 +53,7 @@ impl Control {
             listener,
             health: Mutex::default(),
             combo_change: tokio::sync::Mutex::default(),
+            simulation: Arc::default(),
             quota_asked: Mutex::default(),
             quota_refresh: tokio::sync::Mutex::default(),
         }))
@@ -73,6 +75,12 @@ impl Control {
     /// all others, which must not change before it is stored.
     pub(crate) async fn one_combo_change(&self) -> MutexGuard<'_, ()> {
         self.0.combo_change.lock().await
+    }
+
+    /// Waits until no other simulation runs, and keeps others waiting while the guard lives, which goes with the work: one
+    /// keeps a core busy for seconds.
+    pub(crate) async fn one_simulation(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.0.simulation).lock_owned().await
     }
 
     pub(crate) fn quota_asked(&self) -> &Mutex<quota::Asked> {

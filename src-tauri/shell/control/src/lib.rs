@@ -14,6 +14,7 @@
 //! | several models under one name; patterns that lead there | `combos`; `combo_mappings` |
 //! | what happened, what it consumed | `requests`, `usage` |
 //! | what routing spares and why; bringing it back | `cooldowns`, `lockouts`, `breakers`, `resilience_connections`, `explain` |
+//! | what it would do otherwise | `simulate` |
 //! | when it does so | `resilience`, `banned_signals` |
 //! | the gateway itself | `app`, `health`, `settings`, `management_token` |
 //! | what changed, for whoever looks | `announcements` |
@@ -46,6 +47,7 @@ pub mod resilience;
 pub mod resilience_connections;
 pub mod rest;
 pub mod settings;
+pub mod simulate;
 mod specific;
 pub mod topics;
 pub mod usage;

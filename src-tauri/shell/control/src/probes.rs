@@ -133,6 +133,15 @@ async fn probe(control: &Control, target: &Target, model: Option<String>) -> Pro
     discovery::probe(transport, target, model.as_deref(), control.clock().as_ref(), TIMEOUT).await
 }
 
+/// Asks one model of an account, in these words or with a greeting.
+pub(crate) async fn ask(control: &Control, target: &Target, model: &str, prompt: Option<&str>) -> ProbeReport {
+    let (transport, clock) = (control.transport().as_ref(), control.clock().as_ref());
+    match prompt {
+        Some(prompt) => discovery::probe_saying(transport, target, model, prompt, clock, TIMEOUT).await,
+        None => discovery::probe(transport, target, Some(model), clock, TIMEOUT).await,
+    }
+}
+
 async fn test_one(control: &Control, entry: Arc<Entry>) -> BatchTestResult {
     let connection_id = entry.connection.id.to_string();
     match target(control, &entry) {
@@ -191,7 +200,7 @@ fn live(entry: &Entry, listed: ListedModel) -> ConnectionModel {
     }
 }
 
-fn problem(error: ProbeError) -> ProbeProblem {
+pub(crate) fn problem(error: ProbeError) -> ProbeProblem {
     ProbeProblem { code: error.code.as_str().to_owned(), message: error.message }
 }
 

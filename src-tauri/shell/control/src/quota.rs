@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::quota::{Source, Window};
-use domain::{ConnectionId, Millis, Timestamp};
+use domain::{ConnectionId, Millis, ProviderId, Timestamp};
 use futures_util::stream::{self, StreamExt};
 use gateway::Entry;
 use upstream::discovery::{self, ProbeCode};
@@ -25,8 +25,9 @@ const TIMEOUT: Millis = Millis::seconds(10);
 const FRESH: Millis = Millis::minutes(1);
 /// How long a vendor that is asked too often is left alone.
 const PAUSE: Millis = Millis::minutes(5);
-/// Vendors asked at once.
-const AT_ONCE: usize = 2;
+/// Vendors asked at once, and accounts of each.
+const AT_ONCE: usize = 8;
+const AT_ONE_VENDOR: usize = 2;
 const USUAL_HISTORY: Millis = Millis::days(1);
 
 /// When vendors were last asked, and what came of it.
@@ -54,7 +55,12 @@ pub async fn quota_refresh(control: &Control, which: QuotaRefresh) -> Result<Quo
     let entries = selected(control, which)?;
     // Whoever comes second finds the answers of the first.
     let _one_at_a_time = control.one_quota_refresh().await;
-    stream::iter(entries).for_each_concurrent(AT_ONCE, |entry| ask(control, entry)).await;
+    let mut by_provider: BTreeMap<ProviderId, Vec<Arc<Entry>>> = BTreeMap::new();
+    for entry in entries {
+        by_provider.entry(entry.connection.provider.clone()).or_default().push(entry);
+    }
+    let ask_all = |accounts| stream::iter(accounts).for_each_concurrent(AT_ONE_VENDOR, |entry| ask(control, entry));
+    stream::iter(by_provider.into_values()).for_each_concurrent(AT_ONCE, ask_all).await;
     quota_list(control, QuotaFilter::default()).await
 }
 
@@ -82,7 +88,8 @@ fn selected(control: &Control, which: QuotaRefresh) -> Result<Vec<Arc<Entry>>, C
         }
         None => {
             let snapshot = control.engine().snapshot();
-            let terminal = |id: &ConnectionId| snapshot.connections.get(id).is_some_and(|picture| picture.status.is_terminal());
+            let terminal =
+                |id: &ConnectionId| snapshot.connections.get(id).is_some_and(|picture| picture.status.is_terminal());
             let usable = |entry: &&Arc<Entry>| entry.connection.is_active && !terminal(&entry.connection.id);
             Ok(connections.iter().filter(usable).cloned().collect())
         }

@@ -37,6 +37,26 @@ pub async fn requests_list(control: &Control, filter: RequestFilter) -> Result<R
     })
 }
 
+/// The newest requests of those wanted, at most so many, newest first.
+pub(crate) async fn newest(
+    control: &Control,
+    wanted: &store::RequestFilter,
+    most: usize,
+) -> Result<Vec<RequestRecord>, ControlError> {
+    let mut records: Vec<RequestRecord> = Vec::new();
+    let mut cursor: Option<Cursor> = None;
+    while records.len() < most {
+        let limit = u32::try_from(most - records.len()).unwrap_or(store::MAX_PAGE).min(store::MAX_PAGE);
+        let (page, next) = control.store().list_requests(wanted, cursor.as_ref(), limit).await?;
+        records.extend(page);
+        match next {
+            Some(_) => cursor = next,
+            None => break,
+        }
+    }
+    Ok(records)
+}
+
 /// The story of one request.
 pub async fn request_get(control: &Control, id: String) -> Result<RequestDetail, ControlError> {
     let found = control.store().get_request(&RequestId::from(id.as_str())).await?;

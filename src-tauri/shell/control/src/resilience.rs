@@ -13,7 +13,7 @@ use crate::view::{ResiliencePatch, ResilienceTree, ResilienceUpdated};
 use crate::{Control, ControlError, FieldProblem};
 
 /// The section of the settings tree.
-const SECTION: &str = "resilienceSettings";
+pub(crate) const SECTION: &str = "resilienceSettings";
 const LEGACY: &str = "legacy";
 /// Older global keys that tools of the original read, and what they repeat.
 const REPEATED: [(&str, &str); 2] = [("requestRetry", "maxRetries"), ("maxRetryIntervalSec", "maxRetryWaitSec")];
@@ -71,7 +71,7 @@ fn drop_unset(value: &mut Value) {
 }
 
 /// Paths as this API spells them, without the section's name.
-fn shorten(error: ControlError) -> ControlError {
+pub(crate) fn shorten(error: ControlError) -> ControlError {
     let ControlError::InvalidRequest { details, .. } = error else { return error };
     let short = |problem: FieldProblem| {
         let field = problem.field.strip_prefix(SECTION).and_then(|rest| rest.strip_prefix('.')).map(str::to_owned);
@@ -90,7 +90,7 @@ async fn repeat(control: &Control) -> Result<(), ControlError> {
 }
 
 /// Turns the older forms `profiles` and `defaults` into sections; what the sections say themselves goes before.
-fn translate(patch: BTreeMap<String, Value>) -> Result<Map<String, Value>, ControlError> {
+pub(crate) fn translate(patch: BTreeMap<String, Value>) -> Result<Map<String, Value>, ControlError> {
     let mut sections: Map<String, Value> = Map::new();
     let mut newer = Map::new();
     for (name, value) in patch {
@@ -157,7 +157,7 @@ fn set(sections: &mut Map<String, Value>, path: &[&str], member: &str, value: Va
 }
 
 /// Lays one tree over another.
-fn merge(under: &mut Map<String, Value>, over: Map<String, Value>) {
+pub(crate) fn merge(under: &mut Map<String, Value>, over: Map<String, Value>) {
     for (name, value) in over {
         match (under.get_mut(&name), value) {
             (Some(Value::Object(under)), Value::Object(over)) => merge(under, over),

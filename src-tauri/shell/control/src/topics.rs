@@ -71,7 +71,23 @@ pub const READS: &[Operation] = &[
     read("keys_list", "/api/keys", &[Keys], "Client keys, without the keys themselves"),
     read("aliases_list", "/api/models/aliases", &[Combos], "The user's own names for models"),
     read("combos_list", "/api/combos", &[Combos], "Combos in their order"),
+    read(
+        "combos_metrics",
+        "/api/combos/metrics",
+        &[Combos, Requests],
+        "What each combo and each of its targets did of late",
+    ),
     read("combo_get", "/api/combos/{id}", &[Combos, Connections], "One combo, and what is worth knowing about it"),
+    Operation {
+        // Its question is a whole combo: too much for a query.
+        method: Method::Post,
+        ..read(
+            "combo_preview",
+            "/api/combos/preview",
+            &[Connections, Cooldowns, Breakers, Lockouts, Combos],
+            "What a combo would do, before it is saved",
+        )
+    },
     read("combos_export", "/api/combos/export", &[Combos], "Combos as a document for another installation"),
     read(
         "combo_mappings_list",
@@ -180,6 +196,7 @@ pub const CHANGES: &[Operation] = &[
     change("combos_reorder", Method::Put, "/api/combos/order", &[Combos], "Set the order of the combos"),
     create("combo_duplicate", "/api/combos/{id}/duplicate", &[Combos], "Copy a combo under another name"),
     create("combos_import", "/api/combos/import", &[Combos], "Take combos over from a document, all or none"),
+    change("combo_test", Method::Post, "/api/combos/{id}/test", &[], "Ask every target of a combo; changes no health"),
     create("combo_mapping_create", "/api/model-combo-mappings", &[Combos], "Lead names of models to a combo"),
     change("combo_mapping_update", Method::Patch, "/api/model-combo-mappings/{id}", &[Combos], "Change a mapping"),
     change("combo_mapping_delete", Method::Delete, "/api/model-combo-mappings/{id}", &[Combos], "Remove a mapping"),
@@ -215,6 +232,13 @@ pub const CHANGES: &[Operation] = &[
         "/api/resilience/banned-signals/preview",
         &[],
         "What a phrase would have hit, had it been a ban signal",
+    ),
+    change(
+        "routing_simulate",
+        Method::Post,
+        "/api/routing/simulate",
+        &[],
+        "Choices on a copy of the state, or recorded requests under other settings",
     ),
     change("settings_update", Method::Patch, "/api/settings", &[Settings], "Change settings"),
     change(

@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::Catalog;
+use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::client_key::ClientKey;
-use domain::connection::Connection;
+use domain::connection::{AuthType, Connection};
 use domain::model_alias::ModelAlias;
-use domain::{ClientKeyId, ConnectionId, ProviderId};
-use routing::NameTable;
+use domain::wire::reason;
+use domain::{Candidate, ClientKeyId, ConnectionId, Exclusion, Mechanism, ProviderId};
 use routing::resolve::Listed;
+use routing::{NameTable, Target};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -21,6 +22,31 @@ use subtle::ConstantTimeEq;
 pub struct Entry {
     pub connection: Connection,
     pub credential: Option<SecretString>,
+}
+
+impl Entry {
+    /// The account as routing and the Engine know it, for one model.
+    pub fn candidate(&self, model: &str, provider: &Provider) -> Candidate {
+        let own = |key: &str| self.connection.extra.get(key).and_then(serde_json::Value::as_bool);
+        Candidate {
+            provider: provider.id.clone(),
+            connection: self.connection.id.clone(),
+            model: model.to_owned(),
+            priority: self.connection.priority,
+            enabled: self.connection.is_active,
+            // The catalogue's word, and the account's own where it has one.
+            nature: provider.nature(model, own("passthroughModels"), own("disableCooling").unwrap_or(false)),
+        }
+    }
+
+    /// What the account itself says against being asked for a model, whoever asks and whatever its health.
+    pub fn bars(&self, model: &str) -> Option<Exclusion> {
+        if self.connection.excluded_models.iter().any(|excluded| excluded == model) {
+            return Some(Exclusion::lasting(Mechanism::ExcludedModel, reason::EXCLUDED_MODEL));
+        }
+        let without = self.credential.is_none() && self.connection.auth_type != AuthType::None;
+        without.then(|| Exclusion::lasting(Mechanism::CredentialGate, reason::CREDENTIAL_GATE))
+    }
 }
 
 /// Every account, by provider and priority.
@@ -50,6 +76,15 @@ impl Connections {
     pub fn of_provider<'a>(&'a self, provider: &'a ProviderId) -> impl Iterator<Item = &'a Arc<Entry>> {
         let start = self.entries.partition_point(|entry| entry.connection.provider < *provider);
         self.entries[start..].iter().take_while(move |entry| entry.connection.provider == *provider)
+    }
+
+    /// The accounts that a target of a combo is limited to.
+    pub fn of_target<'c>(&'c self, target: &'c Target) -> impl Iterator<Item = &'c Arc<Entry>> {
+        self.of_provider(&target.provider).filter(|entry| {
+            let id = &entry.connection.id;
+            let pinned = target.connection.as_ref().is_none_or(|pin| pin == id);
+            pinned && (target.allowed_connections.is_empty() || target.allowed_connections.contains(id))
+        })
     }
 
     /// Whether some account of the provider is switched on.

@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::ProviderId;
+use domain::section::Section;
 use routing::ComboNames;
-use routing::combo::{Combo, Mapping};
+use routing::combo::{Combo, Config, Mapping, StepKind};
+use serde_json::{Map, Value};
+use settings::Settings;
 
 /// Every combo, in its owner's order.
 #[derive(Debug, Default)]
@@ -51,4 +55,27 @@ impl Combos {
     pub fn names(&self) -> &ComboNames {
         &self.names
     }
+}
+
+/// A combo's numbers after the cascade: defaults, the settings of all combos, those at its provider, its own.
+pub fn config_of(combo: &Combo, settings: &Settings) -> Config {
+    let defaults = match Section::tree(&settings.combo_defaults) {
+        Value::Object(defaults) => defaults,
+        _ => Map::new(),
+    };
+    let nothing = Map::new();
+    let of_provider = only_provider(combo)
+        .and_then(|provider| settings.provider_overrides.get(provider.as_str()))
+        .unwrap_or(&nothing);
+    Config::cascade(&[&defaults, of_provider, &combo.config]).0
+}
+
+/// The provider of all the combo's models, where it is one.
+fn only_provider(combo: &Combo) -> Option<&ProviderId> {
+    let mut providers = combo.models.iter().map(|step| match &step.kind {
+        StepKind::Model { provider_id, .. } | StepKind::ProviderWildcard { provider_id, .. } => Some(provider_id),
+        StepKind::ComboRef { .. } => None,
+    });
+    let first = providers.next()??;
+    providers.all(|provider| provider == Some(first)).then_some(first)
 }

@@ -60,7 +60,7 @@ impl Place {
         let turn = (&mut self.turn).await;
         self.over = true;
         // The Engine answers every ticket; its end is that of the program.
-        turn.unwrap_or_else(|_| Err(Refusal::Local(LocalLimit::QueueWedged)))
+        turn.unwrap_or(Err(Refusal::Local(LocalLimit::QueueWedged)))
     }
 }
 

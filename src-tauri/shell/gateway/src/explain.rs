@@ -3,26 +3,81 @@
 //! It asks the very functions that plan real requests and that answer those nobody serves, so what is shown is what would
 //! happen. Nothing is admitted and nothing changes.
 
+use std::sync::Arc;
+
 use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
-use domain::{ConnectionId, Dialect, Exclusion, Mechanism, Operation, ProviderId};
+use domain::{ConnectionId, Dialect, Exclusion, Mechanism, Millis, Operation, ProviderId};
 use resilience::Caller;
-use routing::exhaustion::Answer;
+use routing::combo::Skipped;
+use routing::explanation::Explanation as Figures;
+use routing::plan::Placed;
 use routing::resolve::NotFound;
-use routing::{Journey, Resolved};
+use routing::view::{Needs, RequestFacts};
+use routing::{Journey, Resolution, Resolved};
 
+use crate::combo::{Asked, explain_combo};
 use crate::gateway::Gateway;
 use crate::plan::{self, Asker, Step};
+
+/// Strategy of a name that stands for one model.
+const SINGLE: &str = "single";
 
 /// What a name means and whom it could reach.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    pub resolved: Resolved,
-    /// Every account of the provider in the order of routing.
-    pub outlooks: Vec<Outlook>,
-    /// What an agent would be told at last; nothing when some account would be tried.
+    pub route: Route,
+    /// Those that would be asked in their order, then those left out.
+    pub targets: Vec<TargetOutlook>,
+    /// Steps of a combo that lead nowhere now.
+    pub skipped: Vec<Skipped>,
+    /// What an agent would be told at last; nothing when somebody would be tried.
     pub answer: Option<Answer>,
+}
+
+/// What the name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    pub kind: RouteKind,
+    /// 1..=9 (gateway specification, 1.4).
+    pub rule: u8,
+    /// As it was asked for.
+    pub name: String,
+    pub strategy: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteKind {
+    Direct,
+    Combo,
+    Auto,
+}
+
+/// The answer to a request that nobody can serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub code: &'static str,
+    pub retry_after: Option<Millis>,
+}
+
+/// A model at a provider, and whether it would be asked.
+#[derive(Clone, Debug)]
+pub struct TargetOutlook {
+    pub execution_key: String,
+    pub provider: ProviderId,
+    pub model: String,
+    /// Where the target is of one account.
+    pub connection: Option<ConnectionId>,
+    /// What put it where it stands; none, it would not be asked, or stands there by itself.
+    pub placed: Option<Placed>,
+    /// Why it would not be asked.
+    pub exclusion: Option<Exclusion>,
+    /// The accounts that it may use, in the order of routing.
+    pub accounts: Vec<Outlook>,
+    /// What its strategy compares.
+    pub figures: Figures,
 }
 
 /// One account and whether it would be tried.
@@ -35,32 +90,128 @@ pub struct Outlook {
     pub exclusion: Option<Exclusion>,
 }
 
+/// What is asked, as far as routing looks at it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// The conversation, in the words of whoever asks.
+    pub session: Option<String>,
+    /// Tools that the request brings.
+    pub tools: u32,
+    pub vision: bool,
+    /// Tokens of the prompt.
+    pub input: u64,
+    /// Tokens of the longest answer that is wanted.
+    pub output: Option<u64>,
+}
+
+impl Question {
+    /// What combos weigh of it. The session also stands for the beginning of the prompt.
+    pub(crate) fn facts(&self) -> RequestFacts {
+        let needs = Needs {
+            tools: self.tools > 0,
+            vision: self.vision,
+            input: self.input,
+            output: self.output,
+            ..Needs::default()
+        };
+        RequestFacts {
+            cache_key: self.session.clone(),
+            session: self.session.clone(),
+            needs,
+            estimated_tokens: self.input.saturating_add(self.output.unwrap_or(0)),
+            tool_count: self.tools,
+            ..RequestFacts::default()
+        }
+    }
+}
+
+/// What a name leads to.
+pub(crate) enum Destination {
+    Direct(Resolved),
+    Combo { asked: Asked, rule: u8 },
+}
+
 impl Gateway {
     /// Plans a request for `model` as if an agent asked in a dialect that the provider speaks, with this key or without
     /// restrictions. Whether the key itself is still accepted is not looked at.
-    pub fn explain(&self, model: &str, key: Option<&ClientKey>) -> Result<Explanation, NotFound> {
-        let resolved = routing::resolve(model, &self.names())?;
+    pub fn explain(&self, model: &str, key: Option<&ClientKey>, question: &Question) -> Result<Explanation, NotFound> {
+        match self.destination(model)? {
+            Destination::Direct(resolved) => self.explain_direct(model, &resolved, key, question),
+            Destination::Combo { asked, rule } => {
+                let kind = if asked.is_auto() { RouteKind::Auto } else { RouteKind::Combo };
+                let strategy = asked.combo.strategy.as_str();
+                let route = Route { kind, rule, name: model.to_owned(), strategy };
+                Ok(explain_combo(self, &asked, route, key, question))
+            }
+        }
+    }
+
+    pub(crate) fn destination(&self, model: &str) -> Result<Destination, NotFound> {
+        let unknown = || NotFound { near: Vec::new() };
+        let combos = self.combos();
+        Ok(match routing::resolve_name(model, combos.names(), &self.names())? {
+            Resolution::Direct(resolved) => Destination::Direct(resolved),
+            Resolution::Combo { id, rule, .. } => {
+                let combo = combos.get(&id).ok_or_else(unknown)?;
+                Destination::Combo { asked: Asked::new(self, Arc::clone(combo)), rule }
+            }
+            Resolution::Auto { name, rule, .. } => {
+                Destination::Combo { asked: Asked::of_auto(self, &name).ok_or_else(unknown)?, rule }
+            }
+            Resolution::QuotaShare { .. } => return Err(unknown()),
+        })
+    }
+
+    fn explain_direct(
+        &self,
+        model: &str,
+        resolved: &Resolved,
+        key: Option<&ClientKey>,
+        question: &Question,
+    ) -> Result<Explanation, NotFound> {
         let catalog = self.catalog();
         let Some(provider) = catalog.get(&resolved.provider) else { return Err(NotFound { near: Vec::new() }) };
         let only = provider.model(&resolved.model).and_then(|model| model.dialect);
         let dialect = only.or_else(|| provider.dialects.first().copied()).unwrap_or(Dialect::Chat);
-        let asker = Asker::anybody(generation(dialect), key, Caller::Direct);
-        let (mut steps, mut exclusions) = plan::rank(self, &asker, &resolved, provider);
-        if is_barred(key, model, &resolved) {
+        let asker = Asker { tools: question.tools, ..Asker::anybody(generation(dialect), key, Caller::Direct) };
+        let (mut steps, mut exclusions) = plan::rank(self, &asker, resolved, provider);
+        if is_barred(key, model, resolved) {
             exclusions.extend(steps.drain(..).map(left_out));
             exclusions.iter_mut().for_each(|record| record.exclusion = not_for_this_key());
         }
-        let outlooks = self.outlooks(&resolved.provider, &steps, &exclusions);
+        let accounts = self.outlooks(&resolved.provider, &steps, &exclusions);
+        let exclusion = match steps.is_empty() {
+            true => spokesman(&accounts).and_then(|outlook| outlook.exclusion.clone()),
+            false => None,
+        };
         let answer = steps.is_empty().then(|| {
             let mut journey = Journey::default();
             journey.exclusions.extend(exclusions);
-            routing::exhaustion::answer(&journey, self.now())
+            let answer = routing::exhaustion::answer(&journey, self.now());
+            Answer { status: answer.status, code: answer.code, retry_after: answer.retry_after }
         });
-        Ok(Explanation { resolved, outlooks, answer })
+        let target = TargetOutlook {
+            execution_key: format!("{}/{}", resolved.provider, resolved.model),
+            provider: resolved.provider.clone(),
+            model: resolved.model.clone(),
+            connection: None,
+            placed: None,
+            exclusion,
+            accounts,
+            figures: Figures::default(),
+        };
+        let (name, rule) = (model.to_owned(), resolved.rule);
+        let route = Route { kind: RouteKind::Direct, rule, name, strategy: SINGLE };
+        Ok(Explanation { route, targets: vec![target], skipped: Vec::new(), answer })
     }
 
     /// Those that would be tried and those left out in one order again, that of routing.
-    fn outlooks(&self, provider: &ProviderId, steps: &[Step], exclusions: &[ExclusionRecord]) -> Vec<Outlook> {
+    pub(crate) fn outlooks(
+        &self,
+        provider: &ProviderId,
+        steps: &[Step],
+        exclusions: &[ExclusionRecord],
+    ) -> Vec<Outlook> {
         let available = steps.iter().map(|step| Outlook {
             connection: step.candidate.connection.clone(),
             name: step.entry.connection.name.clone(),
@@ -85,6 +236,12 @@ impl Gateway {
         let class = self.catalog().get(provider).map_or(domain::ProviderClass::Apikey, |known| known.class);
         self.settings().resilience.breaker(class).clone()
     }
+}
+
+/// The account that speaks for all: the first that is available, else the one that is back first, else the first.
+pub fn spokesman(outlooks: &[Outlook]) -> Option<&Outlook> {
+    let back = |why: &Exclusion| why.until.unwrap_or(domain::Timestamp::MAX);
+    outlooks.iter().min_by_key(|outlook| outlook.exclusion.as_ref().map(back))
 }
 
 /// Whether the key may not use the model at all, whatever the account.

@@ -154,6 +154,7 @@ impl Gateway {
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
         gateway.tracker().spawn(learned_limits::keep(gateway.clone()));
         gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
+        gateway.tracker().spawn(RoutingHandle::remember(gateway.clone()));
         Ok(gateway)
     }
 
@@ -163,6 +164,7 @@ impl Gateway {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
+        self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
         self.rebuild_names();
         let learned = learned_limits::load(self.store()).await?;
         self.engine().restore(self.store().load_resilience().await?, learned);
@@ -293,7 +295,8 @@ impl Gateway {
         self.0.combos.load_full()
     }
 
-    pub(crate) fn names(&self) -> Arc<NameTable> {
+    /// What names of models are resolved against.
+    pub fn names(&self) -> Arc<NameTable> {
         self.0.names.load_full()
     }
 
@@ -301,12 +304,11 @@ impl Gateway {
         self.0.operator_rules.load_full()
     }
 
-    /// Models that providers listed when last asked.
-    /// Models that providers listed when last asked.
     pub(crate) fn all_discovered(&self) -> Arc<Discovered> {
         self.0.discovered.load_full()
     }
 
+    /// Models that a provider listed when last asked.
     pub fn discovered(&self, provider: &ProviderId) -> Vec<ListedModel> {
         self.0.discovered.load().get(provider).cloned().unwrap_or_default()
     }
@@ -370,6 +372,7 @@ impl Gateway {
 
     async fn load_combos(&self) -> Result<(), Error> {
         let combos = Combos::new(self.store().list_combos().await?, self.store().list_mappings().await?);
+        self.routing().forget_configs(|id| combos.get(id).is_some());
         self.0.combos.store(Arc::new(combos));
         Ok(())
     }

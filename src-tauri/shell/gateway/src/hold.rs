@@ -107,7 +107,11 @@ impl UpstreamStream {
         while !self.ended {
             self.frames.clear();
             let mut in_one = None;
-            let silent_at = (!self.idle.is_zero()).then(|| self.timer.now() + self.idle);
+            let now = self.timer.now();
+            if let Some(overrun) = self.overrun.filter(|overrun| now >= overrun.at) {
+                return Err(StreamFailure::Overrun(overrun.limit));
+            }
+            let silent_at = (!self.idle.is_zero()).then(|| now + self.idle);
             let stalled_at = self.watchdog.next_deadline(&self.budgets);
             let ends_at = self.overrun.map(|overrun| overrun.at);
             let deadline = [silent_at, stalled_at, ends_at].into_iter().flatten().min();

@@ -114,8 +114,11 @@ fn agent_route(method: &Method, beta: bool, segments: &[String], normalised: &No
     }
 }
 
+/// What a method may ask of a route.
+type Answers = fn(&Method, Route) -> Route;
+
 /// What Ollama serves under `/api/`, and by which methods.
-fn ollama_route(name: &str) -> Option<(fn(&Method, Route) -> Route, Ollama)> {
+fn ollama_route(name: &str) -> Option<(Answers, Ollama)> {
     Some(match name {
         "chat" => (posted, Ollama::Answer(ollama::Form::Chat)),
         "generate" => (posted, Ollama::Answer(ollama::Form::Generate)),

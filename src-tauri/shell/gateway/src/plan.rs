@@ -6,12 +6,12 @@ use catalog::Provider;
 use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
-use domain::{Availability, Candidate, Exclusion, Mechanism, Nature, Operation};
+use domain::{Availability, Candidate, Exclusion, Mechanism, Operation};
 use resilience::{Admission, Caller};
 use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
-use crate::address_book::{Connections, Entry};
+use crate::address_book::Entry;
 use crate::exchange::upstream_operation;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -88,20 +88,8 @@ pub(crate) fn steps_of(gateway: &Gateway, asker: &Asker<'_>, target: &Target) ->
     let catalog = gateway.catalog();
     let Some(provider) = catalog.get(&target.provider) else { return (Vec::new(), Vec::new()) };
     let connections = gateway.connections();
-    let entries = accounts_of(&connections, target).cloned().collect();
+    let entries = connections.of_target(target).cloned().collect();
     rank_among(gateway, asker, &target.model, provider, entries)
-}
-
-/// The accounts that a target of a combo is limited to.
-pub(crate) fn accounts_of<'c>(
-    connections: &'c Connections,
-    target: &'c Target,
-) -> impl Iterator<Item = &'c Arc<Entry>> {
-    connections.of_provider(&target.provider).filter(|entry| {
-        let id = &entry.connection.id;
-        let pinned = target.connection.as_ref().is_none_or(|pin| pin == id);
-        pinned && (target.allowed_connections.is_empty() || target.allowed_connections.contains(id))
-    })
 }
 
 fn rank_among(
@@ -111,7 +99,7 @@ fn rank_among(
     provider: &Arc<Provider>,
     entries: Vec<Arc<Entry>>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
-    let candidates: Vec<Candidate> = entries.iter().map(|entry| candidate_for(entry, model, provider)).collect();
+    let candidates: Vec<Candidate> = entries.iter().map(|entry| entry.candidate(model, provider)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
 
     let Accounts { attempts, excluded } = account::by_priority(&candidates, |candidate| match entry_of(candidate) {
@@ -146,23 +134,6 @@ pub(crate) fn excluded_record(candidate: &Candidate, name: Option<String>, exclu
     }
 }
 
-pub(crate) fn candidate_for(entry: &Entry, model: &str, provider: &Provider) -> Candidate {
-    Candidate {
-        provider: provider.id.clone(),
-        connection: entry.connection.id.clone(),
-        model: model.to_owned(),
-        priority: entry.connection.priority,
-        enabled: entry.connection.is_active,
-        nature: nature(entry, provider, model),
-    }
-}
-
-/// How health works for the model on this account: the catalogue's word, and the account's own where it has one.
-fn nature(entry: &Entry, provider: &Provider, model: &str) -> Nature {
-    let own = |key: &str| entry.connection.extra.get(key).and_then(serde_json::Value::as_bool);
-    provider.nature(model, own("passthroughModels"), own("disableCooling").unwrap_or(false))
-}
-
 /// What the request itself rules out, then what the Engine says.
 pub(crate) fn availability(
     gateway: &Gateway,
@@ -178,11 +149,8 @@ pub(crate) fn availability(
     if upstream_operation(provider, asker.operation, &candidate.model, asker.stream).is_none() {
         return Availability::Excluded(exclusion(Mechanism::DialectMismatch, reason::DIALECT_MISMATCH));
     }
-    if connection.excluded_models.contains(&candidate.model) {
-        return Availability::Excluded(exclusion(Mechanism::ExcludedModel, reason::EXCLUDED_MODEL));
-    }
-    if entry.credential.is_none() && connection.auth_type != domain::connection::AuthType::None {
-        return Availability::Excluded(exclusion(Mechanism::CredentialGate, reason::CREDENTIAL_GATE));
+    if let Some(exclusion) = entry.bars(&candidate.model) {
+        return Availability::Excluded(exclusion);
     }
     let limits = connection.limits(provider.limits);
     let ask = Admission {

@@ -136,10 +136,6 @@ impl Recorder {
         self.record.strategy.as_deref().unwrap_or("single")
     }
 
-    pub(crate) fn combo(&self) -> Option<&str> {
-        self.record.combo_name.as_deref()
-    }
-
     /// The step of its combo that the open attempt asks.
     pub(crate) fn at_step(&mut self, execution_key: &str) {
         if let Some(open) = &mut self.open {

@@ -3,22 +3,34 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::Clock;
+use domain::{Clock, Millis};
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use routing::combo::{Combo, Config, Expansion};
-use routing::memory::Dispatch;
+use routing::memory::{Dispatch, Lasting};
 use routing::plan::Refusal;
 use routing::view::RequestFacts;
 use routing::{Memory, Plan, Route, View};
 use settings::Settings;
+use tokio::sync::Notify;
+
+use crate::gateway::Gateway;
+
+/// The document in the store.
+const MEMORY: &str = "memory";
+/// How often request counts are put down.
+const COUNTS: Millis = Millis::hours(1);
+/// How long a change of the last known good waits for others.
+const SOON: Millis = Millis::seconds(1);
 
 /// Strategies are asked through here.
 pub(crate) struct RoutingHandle {
     state: Mutex<State>,
     configs: Mutex<BTreeMap<String, Known>>,
     clock: Arc<dyn Clock>,
+    /// Something that outlives a restart has changed.
+    news: Notify,
 }
 
 struct State {
@@ -35,13 +47,64 @@ struct Known {
 
 impl RoutingHandle {
     pub(crate) fn new(clock: Arc<dyn Clock>, rng: ChaCha12Rng) -> Self {
-        RoutingHandle { state: Mutex::new(State { memory: Memory::default(), rng }), configs: Mutex::default(), clock }
+        RoutingHandle {
+            state: Mutex::new(State { memory: Memory::default(), rng }),
+            configs: Mutex::default(),
+            clock,
+            news: Notify::new(),
+        }
+    }
+
+    /// Takes over what outlived a restart.
+    pub(crate) fn restore(&self, lasting: Lasting) {
+        self.state.lock().memory.restore(lasting);
+    }
+
+    /// Puts down what shall outlive a restart: soon after the last known good of a combo has changed, every hour for the
+    /// counts, and once more at the end.
+    pub(crate) async fn remember(gateway: Gateway) {
+        loop {
+            let next = gateway.now() + COUNTS;
+            let ends = tokio::select! {
+                biased;
+                () = gateway.cancel().cancelled() => true,
+                () = gateway.routing().news.notified() => {
+                    let soon = gateway.now() + SOON;
+                    tokio::select! {
+                        () = gateway.cancel().cancelled() => true,
+                        () = gateway.clock().sleep_until(soon) => false,
+                    }
+                }
+                () = gateway.clock().sleep_until(next) => false,
+            };
+            let lasting = gateway.routing().state.lock().memory.lasting();
+            let document = BTreeMap::from([(MEMORY.to_owned(), serde_json::json!(lasting))]);
+            if let Err(error) = gateway.store().save_routing_memory(&document, gateway.now()).await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "what routing remembers could not be put down"
+                );
+            }
+            if ends {
+                return;
+            }
+        }
+    }
+
+    /// Reads what was put down; what cannot be read is as if it had never been.
+    pub(crate) fn read_lasting(mut documents: BTreeMap<String, serde_json::Value>) -> Lasting {
+        documents.remove(MEMORY).and_then(|document| serde_json::from_value(document).ok()).unwrap_or_default()
     }
 
     /// Plans one request; its turn is taken.
     pub(crate) fn plan(&self, route: &Route<'_>, expansion: Expansion, view: &View<'_>) -> Result<Plan, Refusal> {
         let State { memory, rng } = &mut *self.state.lock();
         routing::plan(route, expansion, view, memory, rng)
+    }
+
+    /// A copy of what strategies remember, for whoever plans without sending anything.
+    pub(crate) fn memory(&self) -> Memory {
+        self.state.lock().memory.clone()
     }
 
     /// What the plan of a request would be: nobody's turn is taken. The memory it was made with goes along, for the figures.
@@ -97,12 +160,16 @@ impl RoutingHandle {
     /// It was answered well.
     pub(crate) fn served(&self, dispatch: &Dispatch<'_>, facts: &RequestFacts) {
         let now = self.clock.now();
-        self.state.lock().memory.served(dispatch, facts, now);
+        if self.state.lock().memory.served(dispatch, facts, now) {
+            self.news.notify_one();
+        }
     }
 
     /// It failed by the upstream's doing.
     pub(crate) fn failed(&self, dispatch: &Dispatch<'_>) {
         let now = self.clock.now();
-        self.state.lock().memory.failed(dispatch, now);
+        if self.state.lock().memory.failed(dispatch, now) {
+            self.news.notify_one();
+        }
     }
 }

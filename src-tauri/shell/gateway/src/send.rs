@@ -9,7 +9,7 @@ use dialects::thoughts::{Thoughts, is_refusal_of_thoughts};
 use dialects::translate::Refusal as Refused;
 use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
@@ -28,12 +28,7 @@ use crate::record::Recorder;
 use crate::redaction::Redaction;
 use crate::response_headers;
 use crate::translate::translate;
-use crate::whole_body::{self, Terms, Unread};
-
-/// The most of an error body that is read.
-const ERROR_BODY: u64 = 16 * 1024;
-/// The largest whole answer in bytes; a larger one is an upstream gone wrong.
-const WHOLE_BODY: u64 = 256 * 1024 * 1024;
+use crate::upstream_body::{collect, error_body};
 
 /// An attempt that may be answered with.
 pub(crate) enum Served {
@@ -446,34 +441,6 @@ fn not_built(judge: &Judge, error: &BuildError) -> Box<Failed> {
             Failed::new(diagnosis, Some(StatusCode::BAD_REQUEST), message)
         }
         BuildError::BaseUrl { .. } | BuildError::Header(_) => transport_failure(judge, Reason::Unreachable, &message),
-    }
-}
-
-/// A whole answer.
-async fn collect(gateway: &Gateway, headers: &HeaderMap, body: upstream::Body) -> Result<Bytes, StreamFailure> {
-    let idle = gateway.settings().network.stream_idle_timeout;
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
-    let terms = Terms { announced, limit: WHOLE_BODY, silence: idle, clock: gateway.clock() };
-    whole_body::collect(body, terms, |_| {}).await.map_err(|unread| match unread {
-        Unread::Broken(error) => StreamFailure::Broken { reason: error.reason(), message: error.to_string() },
-        Unread::Silent => {
-            let message = format!("nothing came for {idle}");
-            StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message }
-        }
-        Unread::TooLarge(_) => {
-            let message = format!("the answer is larger than {WHOLE_BODY} bytes");
-            StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message }
-        }
-    })
-}
-
-/// The beginning of an error body; nothing when it broke off.
-async fn error_body(gateway: &Gateway, body: upstream::Body) -> Bytes {
-    let idle = gateway.settings().network.stream_idle_timeout;
-    let terms = Terms { announced: 0, limit: ERROR_BODY, silence: idle, clock: gateway.clock() };
-    match whole_body::collect(body, terms, |_| {}).await {
-        Ok(body) | Err(Unread::TooLarge(body)) => body,
-        Err(Unread::Broken(_) | Unread::Silent) => Bytes::new(),
     }
 }
 

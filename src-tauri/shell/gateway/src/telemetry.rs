@@ -16,8 +16,9 @@ const SPAN: Millis = Millis::hours(24);
 /// Models and accounts that are remembered.
 const TARGETS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 
+/// The figures of everybody that was asked of late.
 #[derive(Debug)]
-pub(crate) struct Telemetries {
+pub struct Telemetries {
     targets: LruCache<Key, Window>,
 }
 
@@ -31,12 +32,13 @@ struct Window {
 
 /// How one attempt went.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
-    pub(crate) at: Timestamp,
+pub struct Sample {
+    /// Its end.
+    pub at: Timestamp,
     /// From its start to its end.
-    pub(crate) latency: Millis,
-    pub(crate) first_token: Option<Millis>,
-    pub(crate) succeeded: bool,
+    pub latency: Millis,
+    pub first_token: Option<Millis>,
+    pub succeeded: bool,
 }
 
 impl Default for Telemetries {
@@ -46,7 +48,8 @@ impl Default for Telemetries {
 }
 
 impl Telemetries {
-    pub(crate) fn record(&mut self, provider: &ProviderId, model: &str, connection: &ConnectionId, sample: Sample) {
+    /// An attempt has ended.
+    pub fn record(&mut self, provider: &ProviderId, model: &str, connection: &ConnectionId, sample: Sample) {
         for account in [None, Some(connection.clone())] {
             let key = (provider.clone(), model.to_owned(), account);
             self.targets.get_or_insert_mut(key, Window::default).record(sample);
@@ -54,7 +57,7 @@ impl Telemetries {
     }
 
     /// The figures of an account, or of all accounts of the provider together.
-    pub(crate) fn of(&self, provider: &ProviderId, model: &str, connection: Option<&ConnectionId>) -> Telemetry {
+    pub fn of(&self, provider: &ProviderId, model: &str, connection: Option<&ConnectionId>) -> Telemetry {
         let key = (provider.clone(), model.to_owned(), connection.cloned());
         self.targets.peek(&key).map(|window| window.figures).unwrap_or_default()
     }

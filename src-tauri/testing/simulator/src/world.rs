@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use domain::health::TestStatus;
 use domain::{
-    Availability, Candidate, ConnectionId, Exclusion, Limits, Mechanism, Millis, Nature, Neutral, Outcome,
-    ProviderClass, ProviderId, Success, Timestamp,
+    Availability, Candidate, ConnectionId, Exclusion, Mechanism, Millis, Nature, Neutral, Outcome, ProviderClass,
+    ProviderId, Success, Timestamp,
 };
 use resilience::circuit_breaker::State;
 use resilience::{Admission, Admitted, Caller, Engine, Permit, ResetScope, Row, Settings, Snapshot, Stored};

@@ -9,7 +9,7 @@ use domain::{
 use super::*;
 use crate::circuit_breaker::State;
 use crate::picture::ConnectionPicture;
-use crate::stored::{Stored, StoredBreaker, StoredConnection, StoredEgress, StoredLockout};
+use crate::stored::{Stored, StoredConnection, StoredEgress};
 
 mod accounts;
 mod composition;

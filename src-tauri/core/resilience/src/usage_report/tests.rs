@@ -23,7 +23,10 @@ fn claude_reports_percentages_by_name_and_any_of_them_may_be_missing() {
         "extra_usage": { "is_enabled": true, "monthly_limit": 5_000, "used_credits": 5_000, "utilization": 100.0 },
     });
     let quota = read(UsageReport::Claude, &report).unwrap();
-    assert_eq!((used(&quota, "session"), used(&quota, "weekly"), used(&quota, "7d:opus")), (Some(0.37), Some(0.12), Some(1.0)));
+    assert_eq!(
+        (used(&quota, "session"), used(&quota, "weekly"), used(&quota, "7d:opus")),
+        (Some(0.37), Some(0.12), Some(1.0))
+    );
     assert_eq!(quota.windows.len(), 3, "{quota:?}");
     assert_eq!(quota.windows["session"].reset_at, Some(Timestamp::from_millis(1_790_020_800_123)));
     assert!(!quota.limit_reached, "one model's week is not the account's");
@@ -34,9 +37,7 @@ fn claude_reports_percentages_by_name_and_any_of_them_may_be_missing() {
 
 #[test]
 fn codex_windows_are_told_apart_by_their_length_and_not_by_their_place() {
-    let window = |percent: u32, seconds: u32, reset: Value| {
-        json!({ "used_percent": percent, "limit_window_seconds": seconds, "reset_at": reset, "reset_after_seconds": 60 })
-    };
+    let window = |percent: u32, seconds: u32, reset: Value| json!({ "used_percent": percent, "limit_window_seconds": seconds, "reset_at": reset, "reset_after_seconds": 60 });
     let at = NOW.as_millis() / 1_000 + 3_600;
     let report = json!({
         "plan_type": "plus",
@@ -85,9 +86,7 @@ fn balances_are_read_as_numbers_also_where_they_are_text() {
     assert_eq!(quota.balances, [Balance { currency: "CNY".to_owned(), remaining: 110.0, total: None }]);
     assert!(!quota.limit_reached && quota.windows.is_empty());
     assert!(read(UsageReport::Deepseek, &json!({ "is_available": false, "balance_infos": [] })).unwrap().limit_reached);
-    let moonshot = |left: f64| {
-        json!({ "code": 0, "status": true, "data": { "available_balance": left, "voucher_balance": 1, "cash_balance": 0 } })
-    };
+    let moonshot = |left: f64| json!({ "code": 0, "status": true, "data": { "available_balance": left, "voucher_balance": 1, "cash_balance": 0 } });
     let quota = read(UsageReport::Moonshot, &moonshot(49.58)).unwrap();
     assert_eq!((quota.balances[0].remaining, quota.limit_reached), (49.58, false));
     assert!(read(UsageReport::Moonshot, &moonshot(0.0)).unwrap().limit_reached);

@@ -4,6 +4,7 @@
 //! Between equals the order of the list. A request counts when it is sent, so that parallel requests spread.
 
 use domain::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::lru::Lru;
 use crate::target::Target;
@@ -22,7 +23,7 @@ pub struct Counts {
 }
 
 /// Requests as of an instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     pub requests: f64,
     pub at: Timestamp,

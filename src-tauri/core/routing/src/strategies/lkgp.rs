@@ -2,6 +2,8 @@
 //!
 //! Forgotten when it fails. Put down in the store, so that a restart keeps it.
 
+use std::collections::BTreeMap;
+
 use domain::{ConnectionId, ProviderId};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,18 @@ impl LastGood {
 
     pub fn of(&self, combo: &str) -> Option<&Place> {
         self.0.peek(combo)
+    }
+
+    /// For the store.
+    pub fn snapshot(&self) -> BTreeMap<String, Place> {
+        self.0.iter().map(|(combo, place)| (combo.to_owned(), place.clone())).collect()
+    }
+
+    /// What the store kept.
+    pub fn restore(&mut self, stored: BTreeMap<String, Place>) {
+        for (combo, place) in stored {
+            self.0.insert(&combo, place);
+        }
     }
 }
 

@@ -2,10 +2,14 @@
 //!
 //! What a combo is and what cannot work is the core's to say (`routing::combo`); what only this installation knows,
 //! its providers and accounts, is [`check`]'s. Changes come one at a time, because whether a combo is fine depends on all
-//! others: two that are fine alone may close a ring together.
+//! others: two that are fine alone may close a ring together. What a combo would do is [`preview`]'s, what its targets
+//! answer [`trial`]'s, what they did [`metrics`]'.
 
 mod check;
+mod metrics;
+mod preview;
 mod shown;
+mod trial;
 mod written;
 
 use std::collections::BTreeMap;
@@ -15,6 +19,7 @@ use domain::Timestamp;
 use domain::section::FieldError;
 use routing::combo::document::{Taken, export, import};
 use routing::combo::{Combo, Step, StepKind};
+use serde_json::{Map, Value};
 use store::Renamed;
 use uuid::Uuid;
 
@@ -24,6 +29,10 @@ use crate::view::{
     ComboReply, ComboSelection, Combos, CombosImported, Done,
 };
 use crate::{Control, ControlError, FieldProblem};
+
+pub use metrics::combos_metrics;
+pub use preview::combo_preview;
+pub use trial::combo_test;
 
 use check::Unknown;
 
@@ -160,6 +169,18 @@ pub async fn combos_import(control: &Control, wanted: ComboImport) -> Result<Com
     save(control, &combos, None).await?;
     let warnings = combos.iter().flat_map(|combo| check::warnings(control, combo)).collect();
     Ok(CombosImported { combos: combos.iter().map(shown::combo).collect(), warnings })
+}
+
+/// A combo with other steps, strategy or numbers, checked like a change of it; it is not stored.
+pub(crate) fn altered(control: &Control, before: &Combo, members: Map<String, Value>) -> Result<Combo, ControlError> {
+    const MEMBERS: [&str; 3] = ["strategy", "config", "models"];
+    if let Some(unknown) = members.keys().find(|member| !MEMBERS.contains(&member.as_str())) {
+        return Err(ControlError::invalid(unknown, "only strategy, config and models can be different"));
+    }
+    let others: Vec<Combo> = all(control).into_iter().filter(|combo| combo.id != before.id).collect();
+    let mut combo = written::changed(before, members, &others, control.now()).map_err(refused)?;
+    accept(control, &mut combo, Some(before), &others)?;
+    Ok(combo)
 }
 
 fn find(control: &Control, id: &str) -> Result<Arc<Combo>, ControlError> {

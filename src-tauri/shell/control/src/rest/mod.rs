@@ -25,7 +25,8 @@ use crate::view::*;
 use crate::{
     Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
     combos::*, connections::*, cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*,
-    models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*, resilience_connections::*, settings::*, usage::*,
+    models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*, resilience_connections::*, settings::*,
+    simulate::*, usage::*,
 };
 
 use document::{Document, Shape};
@@ -150,6 +151,9 @@ fn operations() -> Api {
     route!(api, combo_duplicate(id, body: ComboCopy) -> ComboReply);
     route!(api, combos_export(query: ComboSelection) -> ComboDocument);
     route!(api, combos_import(body: ComboImport) -> CombosImported);
+    route!(api, combo_preview(body: ComboPreview) -> ComboPreviewed);
+    route!(api, combo_test(id, body: ComboTest) -> ComboTestResults);
+    route!(api, combos_metrics(query: ComboMetricsQuery) -> ComboMetrics);
     route!(api, combo_mappings_list() -> ComboMappings);
     route!(api, combo_mapping_create(body: ComboMappingDraft) -> ComboMappingReply);
     route!(api, combo_mapping_update(id, body: ComboMappingChange) -> ComboMappingReply);
@@ -175,6 +179,7 @@ fn operations() -> Api {
     route!(api, resilience_connections(query: ResilienceWindow) -> ResilienceConnections);
     route!(api, banned_signals_preview(body: BannedSignal) -> BannedSignalPreview);
     route!(api, resilience_explain(query: ExplainQuery) -> ResilienceExplanation);
+    route!(api, routing_simulate(body: RoutingSimulation) -> RoutingSimulated);
     route!(api, settings_get() -> SettingsTree);
     route!(api, settings_update(body: SettingsPatch) -> SettingsTree);
     route!(api, settings_fields() -> SettingFields);

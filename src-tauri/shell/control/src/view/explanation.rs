@@ -18,10 +18,10 @@ pub struct ExplainQuery {
     /// As if the agent presented this key: only its models and connections. Without restrictions when absent.
     #[specta(optional)]
     pub key_id: Option<String>,
-    /// The agent's session. No effect on a name that stands for one model.
+    /// The conversation, by its tag in the request log. No effect on a name that stands for one model.
     #[specta(optional)]
     pub session_key: Option<String>,
-    /// How many tools the request brings. No effect on a name that stands for one model.
+    /// How many tools the request brings.
     #[specta(optional)]
     pub tools: Option<u32>,
     /// Whether it brings pictures. No effect on a name that stands for one model.
@@ -38,7 +38,7 @@ pub struct ExplainQuery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 pub struct ResilienceExplanation {
     pub route: RouteExplanation,
-    /// In the order they would be tried.
+    /// In the order they would be tried, then those left out.
     pub targets: Vec<TargetExplanation>,
     /// What an agent would get now where it is not made to wait (resilience specification, 15); `null` while some account
     /// is available.
@@ -62,6 +62,10 @@ pub struct RouteExplanation {
 pub enum RouteKind {
     /// One provider and one model there.
     Direct,
+    /// Several models under one name.
+    Combo,
+    /// Every model of every account, scored.
+    Auto,
 }
 
 /// A model at a provider, with the accounts that could serve it.
@@ -78,15 +82,15 @@ pub struct TargetExplanation {
     /// The account that would be asked first; when none is available, the one that is back first. `null` without
     /// accounts.
     pub connection_id: Option<String>,
-    /// Whether at least one account is.
+    /// Whether it would be tried: at least one account is available, and nothing of the request speaks against it.
     pub available: bool,
-    /// Why that account is not; `null` when it is.
+    /// Why it would not be tried, else `null`.
     pub exclusion: Option<ExclusionExplanation>,
     /// In the order of routing, those left out in their places.
     pub connections: Vec<ConnectionOutlook>,
-    /// What a strategy that compares targets gave it; `null` under one that does not.
+    /// What a strategy that compares targets gave it; `null` under one that does not, and where it is left out.
     pub score: Option<f64>,
-    /// The parts of the score by name; `null` like it.
+    /// Under `auto` what each factor adds to the score, else the figures that are compared, by name; `null` like it.
     pub factors: Option<BTreeMap<String, f64>>,
     /// The provider's.
     pub breaker: Breaker,

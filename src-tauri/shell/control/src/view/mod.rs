@@ -7,6 +7,7 @@
 mod app;
 mod catalog;
 mod combo;
+mod combo_trial;
 mod connection;
 mod explanation;
 mod health;
@@ -19,6 +20,7 @@ mod rate_limit;
 mod request;
 mod resilience;
 mod settings;
+mod simulation;
 mod usage;
 mod words;
 mod words_of_domain;
@@ -30,6 +32,11 @@ pub use combo::{
     ComboMapping, ComboMappingChange, ComboMappingDraft, ComboMappingReply, ComboMappings, ComboNameTaken, ComboOrder,
     ComboReply, ComboSelection, ComboStep, ComboStepFields, ComboStepInput, ComboTier, ComboWarning, ComboWarningCode,
     Combos, CombosImported, CompositeTiers,
+};
+pub use combo_trial::{
+    ComboMetric, ComboMetrics, ComboMetricsQuery, ComboPreview, ComboPreviewed, ComboSubject, ComboSubjectFields,
+    ComboTargetMetric, ComboTest, ComboTestResult, ComboTestResults, PlacedBy, PreviewedFactor, PreviewedRequest,
+    PreviewedTarget, SkippedStep,
 };
 pub use connection::{
     BatchTest, BatchTestResult, BatchTestResults, Breaker, BreakerState, Connection, ConnectionChange,
@@ -68,6 +75,10 @@ pub use resilience::{
     ResilienceUpdated, ResilienceWindow,
 };
 pub use settings::{SettingField, SettingFields, SettingSource, SettingsPatch, SettingsTree};
+pub use simulation::{
+    ComboAlteration, ComboAlterationFields, ReplayFigures, Replayed, RoutingChange, RoutingSimulated,
+    RoutingSimulation, SelectedTarget, SelectionsMade,
+};
 pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};
 pub use words::{Done, Instant, Secret};
 pub use words_of_domain::{AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, Scope, Strategy, TestStatus};

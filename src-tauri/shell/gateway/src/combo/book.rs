@@ -6,17 +6,18 @@ use catalog::{Catalog, Provider};
 use domain::wire::reason;
 use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId};
 use resilience::Caller;
+use resilience::circuit_breaker::State;
+use routing::account;
 use routing::auto_name::Listed;
 use routing::combo::{Book, Combo, Config, Strategy};
 use routing::target::{Breaker, Facts, Supports};
 use routing::{NameTable, Target};
-use serde_json::Map;
 
 use crate::address_book::{Connections, Discovered, Entry};
-use crate::combos::Combos;
+use crate::combos::{Combos, config_of};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Asker, accounts_of, availability, candidate_for};
+use crate::plan::{Asker, availability};
 
 /// One request's view of everything that names lead to.
 pub(super) struct GatewayBook<'a> {
@@ -87,40 +88,25 @@ impl<'a> GatewayBook<'a> {
 
     /// Whether anybody could ever serve the target, switched on or not.
     pub(super) fn has_accounts(&self, target: &Target) -> bool {
-        accounts_of(&self.connections, target).next().is_some()
+        self.connections.of_target(target).next().is_some()
     }
 
-    /// The Engine's word about the best account; without any, nobody is there.
+    /// The Engine's word about the best account.
     fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Availability {
-        let mut best: Option<Exclusion> = None;
-        for entry in entries {
-            let candidate = candidate_for(entry, &target.model, provider);
-            match availability(self.gateway, &self.asker, provider, &candidate, entry) {
-                Availability::Available => return Availability::Available,
-                Availability::Excluded(exclusion) => {
-                    if best.as_ref().is_none_or(|best| is_sooner(&exclusion, best)) {
-                        best = Some(exclusion);
-                    }
-                }
-            }
-        }
-        let nobody = || Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
-        Availability::Excluded(best.unwrap_or_else(nobody))
-    }
-}
-
-/// Of several reasons the one that passes first speaks for the target.
-fn is_sooner(exclusion: &Exclusion, than: &Exclusion) -> bool {
-    match (exclusion.until, than.until) {
-        (Some(one), Some(other)) => one < other,
-        (Some(_), None) => true,
-        (None, _) => false,
+        account::best_of(entries.iter().map(|entry| {
+            let candidate = entry.candidate(&target.model, provider);
+            availability(self.gateway, &self.asker, provider, &candidate, entry)
+        }))
     }
 }
 
 /// `auto` weighs a quota that runs out; to all others it is a reason to go elsewhere (gateway specification, 3.7).
 pub(super) fn asker(request: &ClientRequest, strategy: Strategy) -> Asker<'_> {
-    Asker { quota_cutoff: strategy != Strategy::Auto, ..Asker::of(request, Caller::Combo) }
+    of_combo(Asker::of(request, Caller::Combo), strategy)
+}
+
+pub(super) fn of_combo(asker: Asker<'_>, strategy: Strategy) -> Asker<'_> {
+    Asker { quota_cutoff: strategy != Strategy::Auto, ..asker }
 }
 
 impl Book for GatewayBook<'_> {
@@ -136,14 +122,8 @@ impl Book for GatewayBook<'_> {
     }
 
     fn models(&self, provider: &ProviderId) -> Vec<String> {
-        let Some(known) = self.catalog.get(provider) else { return Vec::new() };
-        let mut models: Vec<String> = known.models.iter().map(|model| model.id.clone()).collect();
-        for live in self.discovered.get(provider).into_iter().flatten() {
-            if !models.contains(&live.id) {
-                models.push(live.id.clone());
-            }
-        }
-        models
+        let live = self.discovered.get(provider).into_iter().flatten().map(|live| live.id.as_str());
+        self.catalog.get(provider).map(|known| models_of(known, live)).unwrap_or_default()
     }
 
     fn resolve(&self, written: &str) -> Option<(ProviderId, String)> {
@@ -164,7 +144,7 @@ impl Book for GatewayBook<'_> {
             target.availability = Availability::Excluded(gone);
             return;
         };
-        let entries: Vec<&Arc<Entry>> = accounts_of(&self.connections, target).collect();
+        let entries: Vec<&Arc<Entry>> = self.connections.of_target(target).collect();
         let facts = facts(self.gateway, provider, target, &entries);
         let availability = self.best(provider, target, &entries);
         drop(entries);
@@ -192,17 +172,27 @@ fn bare(provider: &ProviderId, model: &str) -> Target {
     }
 }
 
-fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
-    let known = provider.model(&target.model);
+/// The models of a provider: those of the catalogue, then those it listed itself.
+pub fn models_of<'l>(provider: &Provider, live: impl IntoIterator<Item = &'l str>) -> Vec<String> {
+    let mut models: Vec<String> = provider.models.iter().map(|model| model.id.clone()).collect();
+    for live in live {
+        if !models.iter().any(|model| model == live) {
+            models.push(live.to_owned());
+        }
+    }
+    models
+}
+
+/// What the catalogue knows of a model; the rest depends on the hour.
+pub fn catalogued(provider: &Provider, model: &str) -> Facts {
+    let known = provider.model(model);
     let price = known.and_then(|model| model.price.as_ref());
     let supports = known.map(|model| &model.supports);
-    let load = gateway.engine().load(&target.provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
     Facts {
         input_price: price.map(|price| price.input),
         output_price: price.map(|price| price.output),
         context_window: known.and_then(|model| model.context),
         max_output: known.and_then(|model| model.max_output),
-        max_tools: load.max_tools.into_iter().chain(provider.limits.most_tools).min(),
         supports: Supports {
             tools: supports.and_then(|it| it.tools),
             vision: supports.and_then(|it| it.vision),
@@ -211,46 +201,36 @@ fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Ar
             structured_output: supports.and_then(|it| it.structured_output),
             reasoning: supports.and_then(|it| it.reasoning),
         },
+        ..Facts::default()
+    }
+}
+
+/// A provider's breaker as far as strategies weigh it.
+pub const fn weighed(state: State) -> Breaker {
+    match state {
+        State::Closed => Breaker::Closed,
+        State::Degraded => Breaker::Degraded,
+        State::HalfOpen => Breaker::HalfOpen,
+        State::Open { .. } => Breaker::Open,
+    }
+}
+
+fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
+    let load = gateway.engine().load(&target.provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
+    Facts {
+        max_tools: load.max_tools.into_iter().chain(provider.limits.most_tools).min(),
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
         in_flight: load.in_flight,
         max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),
         quota: load.quota,
-        breaker: match load.breaker {
-            resilience::circuit_breaker::State::Closed => Breaker::Closed,
-            resilience::circuit_breaker::State::Degraded => Breaker::Degraded,
-            resilience::circuit_breaker::State::HalfOpen => Breaker::HalfOpen,
-            resilience::circuit_breaker::State::Open { .. } => Breaker::Open,
-        },
-        tier: routing::target::Tier::Unknown,
+        breaker: weighed(load.breaker),
         pool_size: u32::try_from(entries.iter().filter(|entry| entry.connection.is_active).count()).unwrap_or(u32::MAX),
-        sessions_free: None,
-        quality: None,
+        ..catalogued(provider, &target.model)
     }
 }
 
 /// The combo's numbers after the cascade; worked out once for each state of combo and settings.
 pub(super) fn config(gateway: &Gateway, combo: &Arc<Combo>) -> Arc<Config> {
     let settings = gateway.settings();
-    gateway.routing().config(combo, &settings, || {
-        let defaults = match domain::section::Section::tree(&settings.combo_defaults) {
-            serde_json::Value::Object(defaults) => defaults,
-            _ => Map::new(),
-        };
-        let nothing = Map::new();
-        let of_provider = only_provider(combo)
-            .and_then(|provider| settings.provider_overrides.get(provider.as_str()))
-            .unwrap_or(&nothing);
-        Config::cascade(&[&defaults, of_provider, &combo.config]).0
-    })
-}
-
-/// The provider of all the combo's models, where it is one.
-fn only_provider(combo: &Combo) -> Option<&ProviderId> {
-    use routing::combo::StepKind;
-    let mut providers = combo.models.iter().map(|step| match &step.kind {
-        StepKind::Model { provider_id, .. } | StepKind::ProviderWildcard { provider_id, .. } => Some(provider_id),
-        StepKind::ComboRef { .. } => None,
-    });
-    let first = providers.next()??;
-    providers.all(|provider| provider == Some(first)).then_some(first)
+    gateway.routing().config(combo, &settings, || config_of(combo, &settings))
 }

@@ -3,11 +3,15 @@
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
 //! another, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
 //! finds the words when nobody served.
+//!
+//! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
 
 mod answer;
 mod book;
 mod chain;
 mod panel;
+mod preview;
+mod selections;
 mod sub_request;
 mod walk;
 
@@ -17,7 +21,7 @@ use axum::response::Response;
 use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
-use routing::combo::{Combo, Config, Expansion, Strategy, expand};
+use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
 use routing::plan::{LeftOut, Refusal, Taste};
 use routing::score::fitness::Layers;
 use routing::strategies::auto::Profile;
@@ -25,13 +29,21 @@ use routing::view::RequestFacts;
 use routing::{Plan, Route, Target, View};
 
 use crate::attempt_loop;
+use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::record::Recorder;
 use crate::request_facts;
 
 use book::GatewayBook;
+pub use book::{catalogued, models_of, weighed};
+pub use preview::ComboTarget;
+pub(crate) use preview::explain as explain_combo;
+pub use selections::{Selected, Selections};
 use walk::{Answered, Ended, Scene, order};
+
+/// Why a target without any account is skipped.
+const NO_CONNECTION: &str = "no_connection";
 
 /// A combo, as one request asks it.
 pub(crate) struct Asked {
@@ -57,12 +69,22 @@ impl Asked {
         Some(Asked { combo, config, auto: Some((auto, profile)) })
     }
 
+    /// A combo that stands nowhere yet, or not so.
+    pub(crate) fn of_draft(gateway: &Gateway, combo: Combo) -> Self {
+        let config = Arc::new(config_of(&combo, &gateway.settings()));
+        Asked { combo: Arc::new(combo), config, auto: None }
+    }
+
+    pub(crate) const fn is_auto(&self) -> bool {
+        self.auto.is_some()
+    }
+
     fn route(&self) -> Route<'_> {
         Route::Combo {
             strategy: self.combo.strategy,
             tiers: self.combo.composite_tiers.as_ref(),
             protects_cache: self.combo.context_cache_protection,
-            taste: self.auto.as_ref().map(|(_, profile)| Taste { profile, layers: layers() }),
+            taste: self.auto.as_ref().map(|(_, profile)| Taste { profile, layers: fitness_layers() }),
         }
     }
 }
@@ -76,6 +98,10 @@ struct Effort {
 
 /// Plans and asks until somebody answers or waiting no longer helps.
 pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Asked, mut recorder: Recorder) -> Response {
+    // A request that cannot be read is asked as it is: whoever gets it says what is wrong.
+    let told = asked.combo.system_message.as_deref().filter(|text| !text.is_empty());
+    let told = told.and_then(|text| sub_request::told(request, text).ok());
+    let request = told.as_ref().unwrap_or(request);
     recorder.of_combo(&asked.combo.name, asked.combo.strategy.as_str());
     let facts = request_facts::of(request);
     let begun = gateway.now();
@@ -114,15 +140,25 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
 fn expansion(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> (Expansion, usize) {
     let book = GatewayBook::new(gateway, request, asked.combo.strategy);
     let asker = routing::combo::Asker { key: request.key.as_deref(), requested: request.requested_model() };
-    let expansion = match &asked.auto {
-        None => expand(&asked.combo, &asked.config, &asker, &book),
-        Some((name, _)) => auto_name::candidates(name, book.everything(), layers()).into(),
-    };
-    // Without an account there is nobody to spare or to wait for.
-    let mut expansion = expansion;
-    expansion.targets.retain(|target| book.has_accounts(target));
+    let expansion = expanded(asked, &asker, &book);
     let size = expansion.targets.len();
     (expansion, size)
+}
+
+fn expanded(asked: &Asked, asker: &routing::combo::Asker<'_>, book: &GatewayBook<'_>) -> Expansion {
+    let mut expansion: Expansion = match &asked.auto {
+        None => expand(&asked.combo, &asked.config, asker, book),
+        Some((name, _)) => auto_name::candidates(name, book.everything(), fitness_layers()).into(),
+    };
+    // Without an account there is nobody to spare or to wait for.
+    let alone = expansion.targets.extract_if(.., |target| !book.has_accounts(target));
+    let skipped = alone.map(|target| Skipped {
+        what: format!("{}/{}", target.provider, target.model),
+        step: target.execution_key,
+        reason: NO_CONNECTION,
+    });
+    expansion.skipped.extend(skipped.collect::<Vec<_>>());
+    expansion
 }
 
 fn plan(gateway: &Gateway, asked: &Asked, facts: &RequestFacts, expansion: Expansion) -> Result<Plan, Refusal> {
@@ -152,7 +188,7 @@ fn goes_on(
     }
     // Who is kept away now, after what was tried; while somebody is not, there is nothing to wait for.
     let (expansion, _) = expansion(gateway, request, asked);
-    let kept_away: Option<Vec<Exclusion>> = expansion.targets.into_iter().map(|target| spared(target)).collect();
+    let kept_away: Option<Vec<Exclusion>> = expansion.targets.into_iter().map(spared).collect();
     let kept_away = kept_away?;
     let settings = gateway.settings();
     match settings.resilience.combo_cooldown_wait.decide(&kept_away, end.hint(), effort.spent, now) {
@@ -165,7 +201,7 @@ fn goes_on(
 }
 
 /// How well models suit tasks, as far as nobody says otherwise.
-fn layers() -> &'static Layers {
+pub fn fitness_layers() -> &'static Layers {
     static LAYERS: LazyLock<Layers> = LazyLock::new(Layers::default);
     &LAYERS
 }

@@ -5,7 +5,7 @@
 
 use dialects::canonical::{Answer, AnswerPart, Part, Request, Role, Target as Receiver, Turn};
 use dialects::translate::{self, Refusal};
-use dialects::{Client, PartKind};
+use dialects::{Client, GlanceError, PartKind, prepend_system};
 use http_body_util::BodyExt;
 
 use crate::ingress::ClientRequest;
@@ -43,11 +43,26 @@ fn changed(
     asked.stream = stream;
     change(&mut asked);
     let written = translate::write_request(request.dialect(), &asked, &Receiver::unknown(&asked.model))?;
-    request.with_body(client, written.body, stream, asked).map_err(|error| Refusal {
-        field: "body".to_owned(),
-        message: error.to_string(),
-        code: "bad_request",
-    })
+    request.with_body(client, written.body, stream, asked).map_err(unreadable)
+}
+
+/// The request with the combo's own text before everything the system says.
+///
+/// # Errors
+/// What of the client's request cannot be read.
+pub(super) fn told(request: &ClientRequest, text: &str) -> Result<ClientRequest, Refusal> {
+    let mut asked = request.asked().map_err(Clone::clone)?.clone();
+    system(&mut asked, text);
+    let body = match request.client {
+        Client::Shared(dialect) => prepend_system(dialect, &request.body, text),
+        // Always read into the form between the dialects, never passed on.
+        Client::Ollama(_) => request.body.clone(),
+    };
+    request.with_body(request.client, body, request.stream, asked).map_err(unreadable)
+}
+
+fn unreadable(error: GlanceError) -> Refusal {
+    Refusal { field: "body".to_owned(), message: error.to_string(), code: "bad_request" }
 }
 
 /// The text of a whole answer in the client's dialect; none, it has none.

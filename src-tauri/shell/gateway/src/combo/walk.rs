@@ -137,10 +137,7 @@ pub(super) fn records(plan: &Plan) -> Vec<domain::request_log::ExclusionRecord> 
             model: target.model.clone(),
             connection: target.connection.clone(),
             connection_name: None,
-            exclusion: match left_out {
-                routing::plan::LeftOut::Spared(exclusion) => exclusion.clone(),
-                other => Exclusion::lasting(Mechanism::RequestExhaustion, other.reason()),
-            },
+            exclusion: left_out.exclusion(),
         })
         .collect()
 }

@@ -222,7 +222,6 @@ pub fn request(n: u64) -> RequestRecord {
                 kind: "success".to_owned(),
                 decision: "answer".to_owned(),
                 message: None,
-                execution_key: None,
             }],
             exclusions: Vec::new(),
             warnings: Vec::new(),

@@ -27,6 +27,8 @@ use crate::transport_error::TransportError;
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 /// Redirects followed for a list, on the same host only (gateway specification, 8.6).
 const MAX_REDIRECTS: usize = 3;
+/// What is said where nobody said what to say.
+const GREETING: &str = "Hi";
 
 /// A whole answer.
 #[derive(Clone, Debug)]
@@ -50,6 +52,7 @@ pub(super) struct Session<'a> {
     transport: &'a dyn Transport,
     target: &'a Target,
     pub(super) last_status: Option<u16>,
+    prompt: &'a str,
 }
 
 /// `future`, unless `timeout` passes first on the given clock.
@@ -70,7 +73,12 @@ impl Answer {
 
 impl<'a> Session<'a> {
     pub(super) fn new(transport: &'a dyn Transport, target: &'a Target) -> Self {
-        Session { transport, target, last_status: None }
+        Session { transport, target, last_status: None, prompt: GREETING }
+    }
+
+    /// Says something else than a greeting where a token is asked for.
+    pub(super) fn saying(self, prompt: &'a str) -> Self {
+        Session { prompt, ..self }
     }
 
     /// Asks for the model list. Refusals that a second request would only repeat are errors here.
@@ -100,7 +108,7 @@ impl<'a> Session<'a> {
             stream: false,
             query: None,
             client_headers: &HeaderMap::new(),
-            body: one_token(self.target, dialect, model).into(),
+            body: one_token(self.target, dialect, model, self.prompt).into(),
             request_id: "probe",
         };
         let request = request::build(&call).map_err(|error| verdict::unbuildable(&error))?;
@@ -197,16 +205,16 @@ fn operation(dialect: Dialect) -> Operation {
 }
 
 /// The cheapest request of a dialect. Responses accepts no less than 16 tokens.
-fn one_token(target: &Target, dialect: Dialect, model: &str) -> Bytes {
+fn one_token(target: &Target, dialect: Dialect, model: &str, prompt: &str) -> Bytes {
     let limit = if target.provider.has(Quirk::MaxCompletionTokens) { "max_completion_tokens" } else { "max_tokens" };
     let body = match dialect {
-        Dialect::Chat => json!({ "model": model, "messages": [{ "role": "user", "content": "Hi" }], limit: 1 }),
-        Dialect::Responses => json!({ "model": model, "input": "Hi", "max_output_tokens": 16, "store": false }),
+        Dialect::Chat => json!({ "model": model, "messages": [{ "role": "user", "content": prompt }], limit: 1 }),
+        Dialect::Responses => json!({ "model": model, "input": prompt, "max_output_tokens": 16, "store": false }),
         Dialect::Messages => {
-            json!({ "model": model, "messages": [{ "role": "user", "content": "Hi" }], "max_tokens": 1 })
+            json!({ "model": model, "messages": [{ "role": "user", "content": prompt }], "max_tokens": 1 })
         }
         Dialect::Gemini => json!({
-            "contents": [{ "role": "user", "parts": [{ "text": "Hi" }] }],
+            "contents": [{ "role": "user", "parts": [{ "text": prompt }] }],
             "generationConfig": { "maxOutputTokens": 1 }
         }),
     };

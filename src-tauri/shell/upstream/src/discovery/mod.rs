@@ -20,7 +20,7 @@ use std::fmt;
 pub use dialects::models::ListedModel;
 use domain::{Clock, Millis};
 
-pub use probe::probe;
+pub use probe::{probe, probe_saying};
 pub use usage::usage;
 
 use crate::target::Target;

@@ -36,8 +36,29 @@ pub async fn probe(
     clock: &dyn Clock,
     timeout: Millis,
 ) -> ProbeReport {
+    tested(Session::new(transport, target), target, model, clock, timeout).await
+}
+
+/// The same with words of a person's own.
+pub async fn probe_saying(
+    transport: &dyn Transport,
+    target: &Target,
+    model: &str,
+    prompt: &str,
+    clock: &dyn Clock,
+    timeout: Millis,
+) -> ProbeReport {
+    tested(Session::new(transport, target).saying(prompt), target, Some(model), clock, timeout).await
+}
+
+async fn tested(
+    mut session: Session<'_>,
+    target: &Target,
+    model: Option<&str>,
+    clock: &dyn Clock,
+    timeout: Millis,
+) -> ProbeReport {
     let started = clock.now();
-    let mut session = Session::new(transport, target);
     let mut learned = Learned::default();
     let outcome = exchange::within(clock, timeout, run(&mut session, target, model, &mut learned)).await;
     let error = match outcome {

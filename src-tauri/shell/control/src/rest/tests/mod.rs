@@ -4,6 +4,7 @@ mod observing;
 mod records;
 mod resilience;
 mod rules;
+mod simulating;
 mod sparing;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -121,7 +121,6 @@ fn record(n: u64, outcome: RequestOutcome, world: &World) -> RequestRecord {
                 kind: "success".to_owned(),
                 decision: "answer".to_owned(),
                 message: None,
-                execution_key: None,
             }],
             exclusions: Vec::new(),
             warnings: Vec::new(),

@@ -1,0 +1,196 @@
+//! One request on its way through a replay: where it stands, and what it has gone through.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use domain::{Candidate, ConnectionId, Limits, Timestamp};
+use resilience::cooldown_wait::Spent;
+use resilience::{Admission, Caller, ComboGate, Patience, Permit};
+use routing::combo::Strategy;
+use routing::decision::Stop;
+use routing::plan::Attempt;
+use routing::{Journey, Plan, Target};
+
+use super::ground::{Chosen, Ground, Way};
+use super::outcomes::Sample;
+use super::story::Story;
+
+pub(super) struct Traveller<'w> {
+    /// Its number among all stories.
+    pub(super) id: usize,
+    pub(super) story: &'w Story,
+    pub(super) way: Way,
+    pub(super) journey: Journey,
+    pub(super) order: Vec<Place>,
+    /// The target that is being asked, and the one after it.
+    pub(super) at: usize,
+    pub(super) next: usize,
+    /// Accounts of the present target that are left.
+    pub(super) steps: VecDeque<Candidate>,
+    /// How often the present target was asked again, and whether it was asked for less.
+    pub(super) repeated: u32,
+    pub(super) adjusted: bool,
+    /// Who had no free place.
+    pub(super) full: Vec<Stand>,
+    pub(super) stands: Option<(Stand, Timestamp)>,
+    pub(super) under_way: Option<UnderWay<'w>>,
+    /// It waited for a place, which was the last there was.
+    pub(super) last_place: bool,
+    pub(super) end: End,
+    pub(super) sets: u32,
+    pub(super) spent: Spent,
+    pub(super) deadline: Timestamp,
+    /// How often each account was asked for each model.
+    pub(super) asked: BTreeMap<(ConnectionId, String), u32>,
+    /// Whom it asked last.
+    pub(super) last: Option<(ConnectionId, String)>,
+    /// What it does when its pause is over.
+    pub(super) resumes: Resumes,
+}
+
+/// A target, and the combo whose step it is.
+pub(super) struct Place {
+    pub(super) combo: String,
+    pub(super) target: Target,
+}
+
+/// An account of the target at this place of the order.
+#[derive(Clone)]
+pub(super) struct Stand {
+    pub(super) at: usize,
+    pub(super) candidate: Candidate,
+}
+
+pub(super) struct UnderWay<'w> {
+    pub(super) permit: Permit,
+    pub(super) candidate: Candidate,
+    pub(super) sample: &'w Sample,
+    /// The combo's time ends before the answer would.
+    pub(super) cut: bool,
+}
+
+/// How the present walk ended.
+#[derive(Clone, Copy, Default)]
+pub(super) struct End {
+    pub(super) stop: Option<Stop>,
+    /// A limit of our own was the last word.
+    pub(super) local: bool,
+    pub(super) timed_out: bool,
+    /// Of a request for one model: somebody else would not answer differently.
+    pub(super) hopeless: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resumes {
+    Plan,
+    Walk,
+}
+
+impl<'w> Traveller<'w> {
+    pub(super) fn new(id: usize, story: &'w Story, way: Way) -> Self {
+        let deadline = match &way {
+            Way::Combo(chosen) => story.at + chosen.config.time_limit(),
+            Way::Direct { .. } => Timestamp::MAX,
+        };
+        Traveller {
+            id,
+            story,
+            way,
+            journey: Journey::default(),
+            order: Vec::new(),
+            at: 0,
+            next: 0,
+            steps: VecDeque::new(),
+            repeated: 0,
+            adjusted: false,
+            full: Vec::new(),
+            stands: None,
+            under_way: None,
+            last_place: false,
+            end: End::default(),
+            sets: 0,
+            spent: Spent::default(),
+            deadline,
+            asked: BTreeMap::new(),
+            last: None,
+            resumes: Resumes::Plan,
+        }
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Chosen> {
+        match &self.way {
+            Way::Combo(chosen) => Some(chosen),
+            Way::Direct { .. } => None,
+        }
+    }
+
+    pub(super) fn caller(&self) -> Caller {
+        if self.chosen().is_some() { Caller::Combo } else { Caller::Direct }
+    }
+
+    /// An account whose quota runs out is left out; `auto` weighs it instead.
+    pub(super) fn quota_cutoff(&self) -> bool {
+        self.chosen().is_none_or(|chosen| chosen.combo.strategy != Strategy::Auto)
+    }
+
+    /// Stands at the beginning of another order.
+    pub(super) fn sets_out(&mut self, order: Vec<Place>) {
+        self.order = order;
+        (self.at, self.next) = (0, 0);
+        self.steps.clear();
+        self.full.clear();
+        self.last_place = false;
+        self.end = End::default();
+    }
+
+    /// What it asks the Engine for.
+    pub(super) fn admission<'a>(&'a self, ground: &Ground, stand: &'a Stand, limits: &'a Limits) -> Admission<'a> {
+        let provider = ground.catalog.get(&stand.candidate.provider);
+        let own = provider.and_then(|provider| provider.start_timeout);
+        let patience = match self.chosen() {
+            Some(Chosen { config, .. }) => Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
+            None => Patience::default(),
+        };
+        Admission {
+            quota_cutoff: self.quota_cutoff(),
+            combo_gate: self.combo_gate(stand.at),
+            patience,
+            response_start: own.unwrap_or(ground.settings.network.response_start_timeout),
+            ..Admission::new(&stand.candidate, limits, self.caller())
+        }
+    }
+
+    fn combo_gate(&self, at: usize) -> Option<ComboGate<'_>> {
+        let Chosen { combo, config, .. } = self.chosen()?;
+        match combo.strategy {
+            Strategy::RoundRobin => Some(ComboGate::Target {
+                combo: &combo.name,
+                execution_key: &self.order.get(at)?.target.execution_key,
+                cap: config.concurrency_per_model,
+            }),
+            Strategy::QuotaShare => Some(ComboGate::QuotaShare),
+            _ => None,
+        }
+    }
+}
+
+/// The targets of a plan in their order, those of nested combos in the place of their combo. Panels and chains are asked one
+/// after another too.
+pub(super) fn order(combo: &str, plan: &Plan) -> Vec<Place> {
+    let mut order = Vec::new();
+    flatten(combo, plan, &mut order);
+    order
+}
+
+fn flatten(combo: &str, plan: &Plan, order: &mut Vec<Place>) {
+    let place = |target: &Target| Place { combo: combo.to_owned(), target: target.clone() };
+    let Plan::Ranked { pool, attempts } = plan else {
+        order.extend(plan.pool().targets.iter().map(place));
+        return;
+    };
+    for Attempt { target, .. } in attempts {
+        match pool.nested.get(target) {
+            Some(inner) => flatten(pool.targets[*target].label.as_deref().unwrap_or(combo), inner, order),
+            None => order.push(place(&pool.targets[*target])),
+        }
+    }
+}

@@ -1,0 +1,484 @@
+//! One request from target to target: what the gateway's own walk does, without its sockets (gateway specification, 3.8;
+//! resilience specification, 15).
+
+use domain::request_log::{AttemptRecord, ExclusionRecord};
+use domain::{Availability, Candidate, Exclusion, Mechanism, Millis, Neutral, Outcome, Success};
+use gateway::{Sample as Timed, fitness_layers};
+use resilience::cooldown_wait::Decision as Waiting;
+use resilience::failure::{Diagnosis, Next};
+use resilience::{Admitted, Entered, Permit, Refusal};
+use routing::combo::{Asker, Expansion, expand};
+use routing::decision::{self, Decision, Ended, MOST_ATTEMPTS, Position, Stop};
+use routing::memory::Dispatch;
+use routing::plan::Taste;
+use routing::target::Facts;
+use routing::{Plan, Route, Target, View, auto_name};
+
+use super::ground::{Chosen, Way};
+use super::outcomes::Sample;
+use super::traveller::{Place, Resumes, Stand, Traveller, UnderWay, order};
+use super::world::World;
+
+impl<'w> World<'w> {
+    /// Finds out whom to ask, and begins to.
+    pub(super) fn plans(&mut self, mut traveller: Traveller<'w>) {
+        let (order, exclusions) = match &traveller.way {
+            Way::Direct { provider, model } => {
+                let target = direct(provider.clone(), model.clone());
+                (vec![Place { combo: String::new(), target }], Vec::new())
+            }
+            Way::Combo(chosen) => {
+                let chosen = chosen.clone();
+                match self.plan(&traveller, &chosen) {
+                    Some(plan) => {
+                        let left_out = plan.left_out().map(|(target, why)| told(target, why.exclusion()));
+                        (order(&chosen.combo.name, &plan), left_out.collect())
+                    }
+                    None => return self.fails(),
+                }
+            }
+        };
+        traveller.journey.exclusions = exclusions;
+        traveller.sets_out(order);
+        self.walks(traveller);
+    }
+
+    /// None, nobody could ever serve it.
+    fn plan(&mut self, traveller: &Traveller<'_>, chosen: &Chosen) -> Option<Plan> {
+        let Chosen { combo, config, auto } = chosen;
+        let expansion = self.expansion(traveller, chosen);
+        let view = View { now: self.now, combo: &combo.name, config, request: &traveller.story.facts };
+        let route = Route::Combo {
+            strategy: combo.strategy,
+            tiers: combo.composite_tiers.as_ref(),
+            protects_cache: combo.context_cache_protection,
+            taste: auto.as_ref().map(|(_, profile)| Taste { profile, layers: fitness_layers() }),
+        };
+        routing::plan(&route, expansion, &view, &mut self.memory, &mut self.rng).ok()
+    }
+
+    /// What the combo comes to now. Without an account there is nobody to spare or to wait for.
+    fn expansion(&self, traveller: &Traveller<'_>, chosen: &Chosen) -> Expansion {
+        let Chosen { combo, config, auto } = chosen;
+        let book = self.book(traveller);
+        let mut expansion: Expansion = match auto {
+            None => {
+                let asker = Asker { key: traveller.story.key.as_deref(), requested: &traveller.story.name };
+                expand(combo, config, &asker, &book)
+            }
+            Some((name, _)) => auto_name::candidates(name, book.everything(), fitness_layers()).into(),
+        };
+        expansion.targets.retain(|target| self.ground.connections.of_target(target).next().is_some());
+        expansion
+    }
+
+    /// Goes on to the next account, or the next target, until somebody has a place.
+    pub(super) fn walks(&mut self, mut traveller: Traveller<'w>) {
+        loop {
+            if let Some(candidate) = traveller.steps.pop_front() {
+                let stand = Stand { at: traveller.at, candidate };
+                match self.admits(&traveller, &stand) {
+                    Admitted::Permit(permit) => return self.dispatches(traveller, stand, permit),
+                    Admitted::Refused(exclusion) => {
+                        let full = matches!(exclusion.mechanism, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane);
+                        traveller.journey.exclusions.push(told_of(&stand.candidate, exclusion));
+                        traveller.full.extend(full.then_some(stand));
+                    }
+                }
+                continue;
+            }
+            if traveller.last_place || traveller.next >= traveller.order.len() {
+                break;
+            }
+            (traveller.at, traveller.next) = (traveller.next, traveller.next + 1);
+            (traveller.repeated, traveller.adjusted) = (0, false);
+            self.opens(&mut traveller);
+        }
+        self.waits_for_a_place(traveller);
+    }
+
+    /// Finds the accounts of the target whose turn it is.
+    fn opens(&mut self, traveller: &mut Traveller<'_>) {
+        let target = &traveller.order[traveller.at].target;
+        let exhausted = &traveller.journey.exhausted;
+        if exhausted.excludes(&target.provider, &target.model) {
+            return;
+        }
+        let accounts = self.book(traveller).accounts_of(target);
+        let may = |candidate: &Candidate| !exhausted.excludes_connection(&candidate.provider, &candidate.connection);
+        let steps = accounts.attempts.into_iter().filter(may).collect();
+        let excluded = accounts.excluded.into_iter().map(|(candidate, why)| told_of(&candidate, why));
+        traveller.steps = steps;
+        traveller.journey.exclusions.extend(excluded);
+    }
+
+    fn admits(&mut self, traveller: &Traveller<'_>, stand: &Stand) -> Admitted {
+        let limits = self.limits(&stand.candidate);
+        let admission = traveller.admission(self.ground, stand, &limits);
+        self.engine.admit(&admission, &self.ground.settings.resilience, self.now)
+    }
+
+    fn limits(&self, candidate: &Candidate) -> domain::Limits {
+        let entry = self.ground.connections.get(&candidate.connection);
+        let provider = self.ground.catalog.get(&candidate.provider);
+        let limits = entry.zip(provider).map(|(entry, provider)| entry.connection.limits(provider.limits));
+        limits.unwrap_or_default()
+    }
+
+    /// Everyone who is left is full: waits for the first of them.
+    fn waits_for_a_place(&mut self, mut traveller: Traveller<'w>) {
+        if !traveller.journey.attempts.is_empty() || traveller.full.is_empty() {
+            return self.nobody(traveller);
+        }
+        let stand = traveller.full.remove(0);
+        traveller.full.clear();
+        traveller.last_place = true;
+        let limits = self.limits(&stand.candidate);
+        let admission = traveller.admission(self.ground, &stand, &limits);
+        match self.engine.enter(&admission, &self.ground.settings.resilience, self.now) {
+            Entered::Permit(permit) => self.dispatches(traveller, stand, permit),
+            Entered::Queued(ticket) => self.stands(ticket, stand, traveller),
+            Entered::Refused(refusal) => {
+                traveller.end.local = matches!(refusal, Refusal::Local(_));
+                self.nobody(traveller);
+            }
+        }
+    }
+
+    /// Asks an account; the answer is drawn from what it did at that time.
+    pub(super) fn dispatches(&mut self, mut traveller: Traveller<'w>, stand: Stand, permit: Permit) {
+        let Stand { at, candidate } = stand;
+        traveller.at = at;
+        let whom = (candidate.connection.clone(), candidate.model.clone());
+        self.figures.dispatches += 1;
+        self.figures.switches += u32::from(traveller.last.as_ref().is_some_and(|last| *last != whom));
+        let times = traveller.asked.entry(whom.clone()).or_default();
+        let number = *times;
+        *times += 1;
+        traveller.last = Some(whom);
+        if let Some(dispatch) = dispatch(&traveller, &candidate) {
+            self.memory.dispatched(&dispatch, self.now);
+        }
+        let sample = traveller.story.got(&candidate, number).unwrap_or_else(|| {
+            let chance = chance(self.seed, traveller.id, &candidate, number);
+            self.outcomes.draw(&candidate, self.now, chance)
+        });
+        let ends = self.now + sample.length;
+        let cut = ends > traveller.deadline;
+        let ends = ends.min(traveller.deadline);
+        traveller.under_way = Some(UnderWay { permit, candidate, sample, cut });
+        self.ends_at(ends, traveller);
+    }
+
+    /// The attempt under way has ended.
+    pub(super) fn ends(&mut self, mut traveller: Traveller<'w>) {
+        let Some(UnderWay { permit, candidate, sample, cut }) = traveller.under_way.take() else { return };
+        if cut {
+            self.settle(permit, &Outcome::Neutral(Neutral::Abandoned));
+            traveller.end.timed_out = true;
+            return self.nobody(traveller);
+        }
+        self.telemetry.record(
+            &candidate.provider,
+            &candidate.model,
+            &candidate.connection,
+            Timed {
+                at: self.now,
+                latency: sample.length,
+                first_token: sample.first_token,
+                succeeded: sample.is_answer(),
+            },
+        );
+        if sample.is_answer() {
+            self.settle(permit, &Outcome::Success(Success { usage: traveller.story.usage }));
+            if let Some(dispatch) = dispatch(&traveller, &candidate) {
+                self.memory.served(&dispatch, &traveller.story.facts, self.now);
+            }
+            return self.pays(&traveller, &candidate);
+        }
+        match sample.diagnosis(self.ground, &candidate, self.now) {
+            Some(diagnosis) if traveller.chosen().is_some() => {
+                self.decides(traveller, permit, candidate, sample, diagnosis);
+            }
+            Some(diagnosis) => self.goes_on(traveller, permit, candidate, sample, diagnosis),
+            None => self.fails(),
+        }
+    }
+
+    /// After a failure of a combo's target: the table.
+    fn decides(
+        &mut self,
+        mut traveller: Traveller<'w>,
+        permit: Permit,
+        candidate: Candidate,
+        sample: &Sample,
+        diagnosis: Diagnosis,
+    ) {
+        if let (Outcome::Failure(_), Some(dispatch)) = (&diagnosis.outcome, dispatch(&traveller, &candidate)) {
+            self.memory.failed(&dispatch, self.now);
+        }
+        let spares = {
+            let remaining = remaining(&traveller);
+            !decision::may_charge_provider(&position(&traveller, &candidate, &remaining))
+        };
+        let outcome = diagnosis.outcome.clone();
+        self.settle(permit, &if spares { outcome.sparing_provider() } else { outcome });
+        let limit = resilience::tool_limit::read(sample.status.unwrap_or(0), &sample.message);
+        if let Some(limit) = limit {
+            self.engine.note_tool_limit(&candidate.provider, limit, self.now);
+        }
+        let benched = is_bench(&self.word(&traveller, &candidate));
+        traveller.journey.attempts.push(attempt(&traveller, &candidate, sample, self.now));
+        if let Outcome::Failure(failure) = &diagnosis.outcome {
+            traveller.journey.failed(candidate.connection.clone(), failure.clone());
+        }
+        let ended = Ended {
+            outcome: &diagnosis.outcome,
+            status: sample.status.filter(|status| *status >= 400),
+            message: &sample.message,
+            hopeless: diagnosis.next == Next::Stop,
+            benched,
+            too_many_tools: limit.is_some(),
+        };
+        let mut journey = std::mem::take(&mut traveller.journey);
+        let decision = {
+            let remaining = remaining(&traveller);
+            decision::rule(&ended, &position(&traveller, &candidate, &remaining), &mut journey)
+        };
+        traveller.journey = journey;
+        self.follows(decision, traveller, candidate);
+    }
+
+    fn follows(&mut self, decision: Decision, mut traveller: Traveller<'w>, candidate: Candidate) {
+        match decision {
+            Decision::Stop(stop) => {
+                traveller.end.stop = Some(stop);
+                self.nobody(traveller);
+            }
+            _ if traveller.last_place => self.nobody(traveller),
+            Decision::Retry { after } => {
+                traveller.repeated += 1;
+                traveller.steps.push_front(candidate);
+                self.pauses(after, Resumes::Walk, traveller);
+            }
+            Decision::Adjust { .. } => {
+                traveller.adjusted = true;
+                traveller.steps.push_front(candidate);
+                self.walks(traveller);
+            }
+            Decision::NextAccount => self.walks(traveller),
+            Decision::NextTarget { after } => {
+                traveller.steps.clear();
+                self.pauses(after, Resumes::Walk, traveller);
+            }
+        }
+    }
+
+    /// After a failure of a request that names one model: the next account, where that may help.
+    fn goes_on(
+        &mut self,
+        mut traveller: Traveller<'w>,
+        permit: Permit,
+        candidate: Candidate,
+        sample: &Sample,
+        diagnosis: Diagnosis,
+    ) {
+        self.settle(permit, &diagnosis.outcome);
+        traveller.journey.attempts.push(attempt(&traveller, &candidate, sample, self.now));
+        let within = traveller.journey.attempts.len() < MOST_ATTEMPTS;
+        traveller.end.hopeless = diagnosis.next != Next::NextConnection || !within;
+        if traveller.end.hopeless || traveller.last_place {
+            return self.nobody(traveller);
+        }
+        self.walks(traveller);
+    }
+
+    /// Nobody answered: once more after a pause, or not at all.
+    pub(super) fn nobody(&mut self, mut traveller: Traveller<'w>) {
+        let pause = match traveller.chosen().cloned() {
+            Some(chosen) => self.pause_of_combo(&mut traveller, &chosen),
+            None => self.pause_of_direct(&mut traveller),
+        };
+        match pause {
+            Some(length) => self.pauses(length, Resumes::Plan, traveller),
+            None => self.fails(),
+        }
+    }
+
+    fn pause_of_combo(&mut self, traveller: &mut Traveller<'_>, chosen: &Chosen) -> Option<Millis> {
+        let end = traveller.end;
+        if end.timed_out || end.local || !matches!(end.stop, None | Some(Stop::Exhausted)) {
+            return None;
+        }
+        traveller.sets += 1;
+        if !traveller.journey.attempts.is_empty()
+            && let Some(pause) = decision::repeats_set(traveller.sets, &chosen.config)
+        {
+            return (self.now + pause < traveller.deadline).then_some(pause);
+        }
+        let hint = traveller.journey.last_failure().and_then(|failure| failure.advertised_retry_after);
+        // Who is kept away now, after what was tried; while somebody is not, there is nothing to wait for.
+        let targets = self.expansion(traveller, chosen).targets.into_iter();
+        let kept_away: Option<Vec<Exclusion>> = targets.map(spared).collect();
+        let kept_away = kept_away?;
+        let config = &self.ground.settings.resilience.combo_cooldown_wait;
+        match config.decide(&kept_away, hint, traveller.spent, self.now) {
+            Waiting::Wait { until, length } if until < traveller.deadline => {
+                traveller.spent.add(length);
+                self.waited(length);
+                Some(length)
+            }
+            Waiting::Wait { .. } | Waiting::TooLong { .. } | Waiting::Never => None,
+        }
+    }
+
+    fn pause_of_direct(&mut self, traveller: &mut Traveller<'_>) -> Option<Millis> {
+        if traveller.end.hopeless || traveller.end.local {
+            return None;
+        }
+        let accounts = self.book(traveller).accounts_of(&traveller.order.first()?.target);
+        if !accounts.attempts.is_empty() {
+            return None;
+        }
+        let excluded = accounts.excluded.into_iter().map(|(candidate, why)| told_of(&candidate, why));
+        let until = routing::exhaustion::recovers_at(&excluded.collect::<Vec<_>>())?;
+        let length = until.since(self.now);
+        let config = &self.ground.settings.resilience.wait_for_cooldown;
+        if !config.allows(length, traveller.spent.attempts, traveller.spent.total) {
+            return None;
+        }
+        traveller.spent.add(length);
+        self.waited(length);
+        Some(length)
+    }
+
+    fn fails(&mut self) {
+        self.figures.failures_seen_by_client += 1;
+    }
+
+    /// What the answer cost: what was paid, where the same model had answered, else by the price of the day.
+    fn pays(&mut self, traveller: &Traveller<'_>, candidate: &Candidate) {
+        let story = traveller.story;
+        let same = |paid: &&super::story::Paid| paid.provider == candidate.provider && paid.model == candidate.model;
+        let paid = story.paid.as_ref().filter(same).map(|paid| paid.cost);
+        let by_price = || {
+            let model = self.ground.catalog.get(&candidate.provider)?.model(&candidate.model)?;
+            Some(catalog::pricing::cost(model.price.as_ref()?, &story.usage))
+        };
+        if let Some(cost) = paid.or_else(by_price) {
+            self.figures.cost += cost;
+        }
+    }
+}
+
+fn remaining<'t>(traveller: &'t Traveller<'_>) -> Vec<&'t Target> {
+    traveller.order.iter().skip(traveller.at + 1).map(|place| &place.target).collect()
+}
+
+fn position<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate, remaining: &'t [&'t Target]) -> Position<'t> {
+    Position {
+        combo: traveller.chosen().map(|chosen| &*chosen.config),
+        target: &traveller.order[traveller.at].target,
+        connection: &candidate.connection,
+        nature: &candidate.nature,
+        repeated: traveller.repeated,
+        adjusted: traveller.adjusted,
+        more_accounts: !traveller.steps.is_empty(),
+        remaining,
+    }
+}
+
+/// What strategies are told of an attempt; nothing where one model was named.
+fn dispatch<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate) -> Option<Dispatch<'t>> {
+    let strategy = traveller.chosen()?.combo.strategy;
+    let Place { combo, target } = traveller.order.get(traveller.at)?;
+    Some(Dispatch { combo, strategy, target, connection: &candidate.connection })
+}
+
+fn spared(target: Target) -> Option<Exclusion> {
+    match target.availability {
+        Availability::Available => None,
+        Availability::Excluded(exclusion) => Some(exclusion),
+    }
+}
+
+fn is_bench(word: &Availability) -> bool {
+    let Availability::Excluded(Exclusion { mechanism, .. }) = word else { return false };
+    matches!(mechanism, Mechanism::ConnectionCooldown | Mechanism::ModelLockout | Mechanism::TerminalState)
+}
+
+fn direct(provider: domain::ProviderId, model: String) -> Target {
+    Target {
+        execution_key: format!("{provider}/{model}"),
+        top: 0,
+        provider,
+        model,
+        connection: None,
+        allowed_connections: Vec::new(),
+        weight: 0,
+        label: None,
+        prompt: None,
+        tags: Vec::new(),
+        fallback_only_on_quota_exhaustion: false,
+        facts: Facts::default(),
+        availability: Availability::Available,
+    }
+}
+
+fn told(target: &Target, exclusion: Exclusion) -> ExclusionRecord {
+    ExclusionRecord {
+        provider: target.provider.clone(),
+        model: target.model.clone(),
+        connection: target.connection.clone(),
+        connection_name: None,
+        exclusion,
+    }
+}
+
+fn told_of(candidate: &Candidate, exclusion: Exclusion) -> ExclusionRecord {
+    ExclusionRecord {
+        provider: candidate.provider.clone(),
+        model: candidate.model.clone(),
+        connection: Some(candidate.connection.clone()),
+        connection_name: None,
+        exclusion,
+    }
+}
+
+fn attempt(traveller: &Traveller<'_>, candidate: &Candidate, sample: &Sample, now: domain::Timestamp) -> AttemptRecord {
+    AttemptRecord {
+        n: u32::try_from(traveller.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
+        provider: candidate.provider.clone(),
+        model: candidate.model.clone(),
+        connection: candidate.connection.clone(),
+        connection_name: String::new(),
+        started_at: now - sample.length,
+        queued: Millis::ZERO,
+        execution_key: None,
+        connect: None,
+        first_token: None,
+        duration: sample.length,
+        status: sample.status,
+        kind: sample.kind.clone(),
+        decision: String::new(),
+        message: Some(sample.message.clone()),
+    }
+}
+
+/// A number that depends on the seed and on the question alone: in both runs of a replay the same request gets the same answer
+/// from the same account, the first time as the second.
+fn chance(seed: u64, story: usize, candidate: &Candidate, times: u32) -> u64 {
+    let words = [candidate.provider.as_str(), candidate.model.as_str(), candidate.connection.as_str()];
+    let numbers = [u64::try_from(story).unwrap_or(u64::MAX), u64::from(times)];
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
+    let folded = bytes.fold(seed, |mixed, byte| mix(mixed ^ u64::from(byte)));
+    numbers.into_iter().fold(folded, |mixed, number| mix(mixed ^ number))
+}
+
+/// One step of SplitMix64: every bit of the input moves every bit of the output.
+const fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

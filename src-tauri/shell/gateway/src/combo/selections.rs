@@ -1,0 +1,137 @@
+//! Whom a name would choose first, many times over: a plan is made again and again on a copy of what strategies remember,
+//! each first choice counted as asked and answered at once. Nobody is asked, and nobody's turn is taken.
+
+use std::collections::BTreeMap;
+
+use domain::{ConnectionId, ProviderId};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::SeedableRng;
+use routing::combo::Expansion;
+use routing::memory::Dispatch;
+use routing::resolve::NotFound;
+use routing::{Plan, Target, View};
+
+use super::book::GatewayBook;
+use super::preview::asker;
+use super::{Asked, expanded};
+use crate::explain::{Destination, Question};
+use crate::gateway::Gateway;
+use crate::plan::steps_of;
+
+/// How often each target was chosen first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selections {
+    /// The most often chosen first.
+    pub histogram: Vec<Selected>,
+    /// Runs in which there was nobody to choose.
+    pub exhausted: u32,
+}
+
+/// One bar of the histogram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected {
+    pub execution_key: String,
+    pub provider: ProviderId,
+    pub model: String,
+    /// The account that would be asked.
+    pub connection: Option<ConnectionId>,
+    pub first: u32,
+}
+
+impl Gateway {
+    /// Chooses `runs` times for a name as it stands now. Equal seed and state, equal answer.
+    ///
+    /// Works without waiting for anything, but for as long as so many plans take: not for a thread that serves requests.
+    pub fn selections(&self, model: &str, runs: u32, seed: u64) -> Result<Selections, NotFound> {
+        match self.destination(model)? {
+            Destination::Direct(_) => Ok(self.direct_selections(model, runs)),
+            Destination::Combo { asked, .. } => Ok(Draw::new(self, &asked, model).runs(runs, seed)),
+        }
+    }
+
+    /// A name that stands for one model has nothing to draw.
+    fn direct_selections(&self, model: &str, runs: u32) -> Selections {
+        let Ok(explanation) = self.explain(model, None, &Question::default()) else {
+            return Selections { exhausted: runs, ..Selections::default() };
+        };
+        let first = explanation.targets.into_iter().find_map(|target| {
+            let account = target.accounts.into_iter().find(|account| account.exclusion.is_none())?;
+            let (execution_key, provider, model) = (target.execution_key, target.provider, target.model);
+            Some(Selected { execution_key, provider, model, connection: Some(account.connection), first: runs })
+        });
+        match first {
+            Some(selected) => Selections { histogram: vec![selected], exhausted: 0 },
+            None => Selections { exhausted: runs, ..Selections::default() },
+        }
+    }
+}
+
+struct Draw<'d> {
+    gateway: &'d Gateway,
+    asked: &'d Asked,
+    expansion: Expansion,
+}
+
+impl<'d> Draw<'d> {
+    fn new(gateway: &'d Gateway, asked: &'d Asked, requested: &str) -> Self {
+        let book = GatewayBook::of(gateway, asker(asked, None, 0));
+        let expansion = expanded(asked, &routing::combo::Asker { key: None, requested }, &book);
+        Draw { gateway, asked, expansion }
+    }
+
+    fn runs(&self, runs: u32, seed: u64) -> Selections {
+        let facts = Question::default().facts();
+        let name = self.asked.combo.name.as_str();
+        let view = View { now: self.gateway.now(), combo: name, config: &self.asked.config, request: &facts };
+        let route = self.asked.route();
+        let mut memory = self.gateway.routing().memory();
+        let mut rng = ChaCha12Rng::seed_from_u64(seed);
+        let mut bars: BTreeMap<String, Selected> = BTreeMap::new();
+        let mut exhausted = 0;
+        for _ in 0..runs {
+            let planned = routing::plan(&route, self.expansion.clone(), &view, &mut memory, &mut rng);
+            let Some(target) = planned.as_ref().ok().and_then(first) else {
+                exhausted += 1;
+                continue;
+            };
+            let bar = bars.entry(target.execution_key.clone()).or_insert_with(|| self.bar(target));
+            bar.first += 1;
+            if let Some(connection) = &bar.connection {
+                let dispatch = Dispatch { combo: name, strategy: self.asked.combo.strategy, target, connection };
+                memory.dispatched(&dispatch, view.now);
+                memory.served(&dispatch, &facts, view.now);
+            }
+        }
+        let mut histogram: Vec<Selected> = bars.into_values().collect();
+        histogram.sort_by_key(|bar| std::cmp::Reverse(bar.first));
+        Selections { histogram, exhausted }
+    }
+
+    fn bar(&self, target: &Target) -> Selected {
+        let account = || {
+            let (steps, _) = steps_of(self.gateway, &asker(self.asked, None, 0), target);
+            steps.into_iter().next().map(|step| step.candidate.connection)
+        };
+        Selected {
+            execution_key: target.execution_key.clone(),
+            provider: target.provider.clone(),
+            model: target.model.clone(),
+            connection: target.connection.clone().or_else(account),
+            first: 0,
+        }
+    }
+}
+
+/// Who is asked first; of a combo inside, its own first.
+fn first(plan: &Plan) -> Option<&Target> {
+    let index = match plan {
+        Plan::Ranked { attempts, .. } => attempts.first()?.target,
+        Plan::Panel { members, .. } => *members.first()?,
+        Plan::Chain { links, .. } => *links.first()?.first()?,
+    };
+    let pool = plan.pool();
+    match pool.nested.get(&index) {
+        Some(inner) => first(inner),
+        None => pool.targets.get(index),
+    }
+}

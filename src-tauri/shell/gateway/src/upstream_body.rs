@@ -1,0 +1,47 @@
+//! Bodies of upstreams that are no streams, read whole and within bounds.
+
+use bytes::Bytes;
+use domain::Reason;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+
+use crate::gateway::Gateway;
+use crate::hold::StreamFailure;
+use crate::whole_body::{self, Terms, Unread};
+
+/// The most of an error body that is read.
+const ERROR_BODY: u64 = 16 * 1024;
+/// The largest whole answer in bytes; a larger one is an upstream gone wrong.
+const WHOLE_BODY: u64 = 256 * 1024 * 1024;
+
+/// A whole answer.
+pub(crate) async fn collect(
+    gateway: &Gateway,
+    headers: &HeaderMap,
+    body: upstream::Body,
+) -> Result<Bytes, StreamFailure> {
+    let idle = gateway.settings().network.stream_idle_timeout;
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
+    let terms = Terms { announced, limit: WHOLE_BODY, silence: idle, clock: gateway.clock() };
+    whole_body::collect(body, terms, |_| {}).await.map_err(|unread| match unread {
+        Unread::Broken(error) => StreamFailure::Broken { reason: error.reason(), message: error.to_string() },
+        Unread::Silent => {
+            let message = format!("nothing came for {idle}");
+            StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message }
+        }
+        Unread::TooLarge(_) => {
+            let message = format!("the answer is larger than {WHOLE_BODY} bytes");
+            StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message }
+        }
+    })
+}
+
+/// The beginning of an error body; nothing when it broke off.
+pub(crate) async fn error_body(gateway: &Gateway, body: upstream::Body) -> Bytes {
+    let idle = gateway.settings().network.stream_idle_timeout;
+    let terms = Terms { announced: 0, limit: ERROR_BODY, silence: idle, clock: gateway.clock() };
+    match whole_body::collect(body, terms, |_| {}).await {
+        Ok(body) | Err(Unread::TooLarge(body)) => body,
+        Err(Unread::Broken(_) | Unread::Silent) => Bytes::new(),
+    }
+}
