@@ -68,7 +68,7 @@ export function useValueWriter(field: Field): (value: JsonValue) => string {
     if (typeof value !== "number") return String(value);
     if (field.kind === "duration") return format.span(value);
     // Ports and the like are names, not amounts: no thousands separator without a unit.
-    return field.unit ? format.number(value) : String(value);
+    return unitOf(field, messages) ? format.number(value) : String(value);
   };
 }
 

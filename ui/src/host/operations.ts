@@ -9,14 +9,13 @@
  */
 import { type commands, operations as generated, type Topic } from "@/bindings";
 import { type ComboCommands, comboOperations } from "./combo-contract";
-import { type LimitCommands, limitOperations } from "./limits-contract";
 
-const table = [...generated, ...comboOperations, ...limitOperations];
+const table = [...generated, ...comboOperations];
 
 type Entry = (typeof table)[number];
 export type OperationName = Entry["name"];
 
-type Commands = typeof commands & ComboCommands & LimitCommands;
+type Commands = typeof commands & ComboCommands;
 type Answer<O extends OperationName> = Awaited<ReturnType<Commands[O]>>;
 
 /** The members that stand in the path: `{id: string}` for `/api/keys/{id}`. */

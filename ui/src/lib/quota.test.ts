@@ -54,6 +54,7 @@ describe("an account's quota", () => {
     expect(of({ models: { opus: used(1) }, windows: { session: used(0.1) } })).toBe("low");
     expect(of({ balances: [{ currency: "USD", remaining: 0, total: 20 }] })).toBe("usedUp");
     expect(of({ balances: [{ currency: "USD", remaining: 3, total: null }] })).toBe("enough");
+    expect(of({ balances: [{ currency: "USD", remaining: null, total: null }] })).toBe("unknown");
   });
 
   it("tells why asking was in vain, and not that nobody asked", () => {

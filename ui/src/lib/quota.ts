@@ -1,5 +1,5 @@
 /** What is known of an account's quota: how it stands, and its windows as time goes on. Unknown is never zero. */
-import type { QuotaConnection, QuotaWindow } from "@/host/limits-contract";
+import type { QuotaConnection, QuotaWindow } from "@/bindings";
 
 export type Standing = "usedUp" | "low" | "enough" | "unknown";
 
@@ -55,7 +55,7 @@ export function standingOf(account: QuotaConnection, warnPercent: number, now: n
       const standing = windowStanding(used, warnPercent);
       return ofModel && standing === "usedUp" ? "low" : standing;
     }),
-    ...account.balances.map(({ remaining }) => (remaining > 0 ? "enough" : "usedUp")),
+    ...account.balances.map(({ remaining }) => (remaining === null ? "unknown" : remaining > 0 ? "enough" : "usedUp")),
   ];
   if (isRefused || standings.includes("usedUp")) return "usedUp";
   if (standings.includes("low")) return "low";

@@ -3,7 +3,7 @@ import { attempt, request } from "@/test/world";
 import { agentName } from "./agent-name";
 import { globMatches } from "./glob";
 import { requestCurl } from "./request-curl";
-import { phasesOf, servedOtherwise } from "./request-story";
+import { phasesOf, servedOtherwise, waitsOf } from "./request-story";
 
 const phases = (part: Parameters<typeof attempt>[1]) =>
   phasesOf(attempt(1, part)).map(({ name, ms, end }) => `${name} ${ms}${end ? ` ${end}` : ""}`);
@@ -46,6 +46,41 @@ describe("the name of an agent", () => {
     ["OpenAI", "OpenAI SDK"],
     ["my-own-tool", "my-own-tool"],
   ])("%s is %s", (product, name) => expect(agentName(product)).toBe(name));
+});
+
+describe("the waits before attempts", () => {
+  const at = (ms: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + ms).toISOString();
+  it.each([
+    [
+      "none, when each follows the one before",
+      [
+        [20, 500],
+        [530, 500],
+      ],
+      [0, 0],
+    ],
+    ["one before the first", [[3_000, 500]], [3_000]],
+    [
+      "one between two",
+      [
+        [0, 500],
+        [2_500, 500],
+      ],
+      [0, 2_000],
+    ],
+    [
+      "none of those that run beside a longer one",
+      [
+        [0, 5_000],
+        [1_000, 500],
+        [6_000, 500],
+      ],
+      [0, 0, 1_000],
+    ],
+  ])("are %s", (_, attempts, expected) => {
+    const made = attempts.map(([start = 0, durationMs = 0], n) => attempt(n, { startedAt: at(start), durationMs }));
+    expect(waitsOf({ timestamp: at(0) }, made)).toEqual(expected);
+  });
 });
 
 describe("a glob", () => {

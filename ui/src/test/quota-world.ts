@@ -1,5 +1,5 @@
 /** Quotas as the gateway sends them. */
-import type { QuotaConnection } from "@/host/limits-contract";
+import type { QuotaConnection } from "@/bindings";
 
 /** An account of which nothing is known. */
 export function quota(connectionId: string, part: Partial<QuotaConnection> = {}): QuotaConnection {

@@ -1,12 +1,11 @@
 /** What one account may be given at once and in a row, each number saved as soon as it is left. */
 import { Link } from "@tanstack/react-router";
-import type { Connection, SettingField } from "@/bindings";
+import type { Connection, ConnectionChange, SettingField } from "@/bindings";
 import { Field } from "@/components/Field";
 import { SettingControl } from "@/components/SettingControl";
 import { Bounds } from "@/components/SettingField";
 import { TextArea } from "@/components/ui/input";
 import { useNumberLines } from "@/components/use-number-lines";
-import type { LimitsChange, RateLimitOverrides } from "@/host/limits-contract";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
@@ -17,7 +16,7 @@ type Props = {
   connection: Connection;
   /** What the gateway says about a field. */
   refused(field: string): string | undefined;
-  save(change: LimitsChange): void;
+  save(change: ConnectionChange): void;
 };
 
 export function ConnectionLimits({ connection, refused, save }: Props) {
@@ -67,7 +66,7 @@ const overrides = [
 function Overrides({ connection, refused, save }: Props) {
   const { connection: words, queue: screen } = useMessages().limits;
   const settings = useRead("settings_fields", null);
-  const own = overridesOf(connection);
+  const own = connection.rateLimitOverrides;
   const queue = (name: string | null) =>
     settings.data?.fields.find(({ path }) => settingKey(path) === `requestQueue.${name}`)?.value ?? null;
   // Elsewhere an account is not paced unless it asks for it.
@@ -79,7 +78,7 @@ function Overrides({ connection, refused, save }: Props) {
       <legend className="font-medium">{words.overrides}</legend>
       <p className="text-ink-faint text-xs">
         {words.overridesHelp}{" "}
-        <Link to="/settings/resilience" className="text-accent-text hover:underline">
+        <Link to="/settings/resilience" className="text-accent-text underline">
           {screen.title}
         </Link>
       </p>
@@ -87,7 +86,7 @@ function Overrides({ connection, refused, save }: Props) {
         {overrides.map(({ name, kind, min, max, setting, paced }) => (
           <Override
             key={name}
-            field={fieldOf(name, kind, min, max, own[name] ?? null, paced && !isPaced ? null : queue(setting))}
+            field={fieldOf(name, kind, min, max, own[name], paced && !isPaced ? null : queue(setting))}
             error={refused(`rateLimitOverrides.${name}`)}
             onSave={(value) => save({ rateLimitOverrides: { [name]: value } })}
           />
@@ -151,7 +150,7 @@ function fieldOf(
 function ModelCaps({ connection, refused, save }: Props) {
   const words = useMessages().limits.connection;
   const { area, problem } = useNumberLines({
-    numbers: overridesOf(connection).modelConcurrency ?? {},
+    numbers: connection.rateLimitOverrides.modelConcurrency,
     min: 1,
     max: 10_000,
     form: words.byModelForm,
@@ -166,8 +165,4 @@ function ModelCaps({ connection, refused, save }: Props) {
       {(control) => <TextArea {...control} mono placeholder={words.byModelExample} {...area} />}
     </Field>
   );
-}
-
-function overridesOf({ rateLimitOverrides }: Connection): Partial<RateLimitOverrides> {
-  return rateLimitOverrides as Partial<RateLimitOverrides>;
 }

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { CatalogProvider, Connection } from "@/bindings";
+import type { CatalogProvider, Connection, ConnectionChange } from "@/bindings";
 import { PrivateNetworkSwitch } from "@/components/ConnectionForm";
 import { Field, SecretInput } from "@/components/Field";
 import { ModelPicker } from "@/components/ModelPicker";
@@ -7,7 +7,6 @@ import { notify } from "@/components/notify";
 import { ErrorLine } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { useConnectionModels } from "@/components/use-connection-models";
-import type { LimitsChange } from "@/host/limits-contract";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { lines } from "@/lib/lines";
@@ -22,7 +21,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
   const words = messages.connections;
   const update = useChange("connection_update");
   const { models } = useConnectionModels(connection.id);
-  const save = (change: LimitsChange) => update.mutate({ id: connection.id, ...change });
+  const save = (change: ConnectionChange) => update.mutate({ id: connection.id, ...change });
   const refused = (field: string) => update.error?.field(field);
   const nameError = update.error?.code === "conflict" ? words.duplicateName : refused("name");
   const placed = nameError !== undefined || (update.error?.details.length ?? 0) > 0;

@@ -168,7 +168,7 @@ describe("a connection's panel", () => {
     const { user } = open(at, host);
     const perMinute = await screen.findByLabelText("Within a minute");
     await user.type(perMinute, "0{Enter}");
-    expect(await screen.findByText("Must be between 1 and 1000000.")).toBeVisible();
+    expect(await screen.findByText("Must be between 1 and 1,000,000.")).toBeVisible();
     expect(perMinute).toBeInvalid();
     expect(host.calls("connection_update")).toEqual([]);
     const perDay = screen.getByLabelText("Tokens within a day");

@@ -1,8 +1,8 @@
 /** One account: how it stands at the left, its windows as bars at the right. */
 import { Link } from "@tanstack/react-router";
+import type { QuotaBalance, QuotaConnection } from "@/bindings";
 import { StatusBadge } from "@/components/StatusBadge";
 import { RelativeTime } from "@/components/Time";
-import type { QuotaBalance, QuotaConnection } from "@/host/limits-contract";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { problemOf, type ShownWindow, type Standing, standingOf, windowStanding, windowsOf } from "@/lib/quota";
@@ -134,7 +134,8 @@ function Reset({ at }: { at: string }) {
 function Balance({ balance: { currency, remaining, total } }: { balance: QuotaBalance }) {
   const words = useMessages().quota;
   const format = useFormat();
-  const write = (amount: number) => `${format.hundredths(amount)} ${currency}`;
+  const write = (amount: number | null) =>
+    amount === null ? words.unknown : `${format.hundredths(amount)} ${currency}`;
   return <p>{total === null ? words.left(write(remaining)) : words.leftOf(write(remaining), write(total))}</p>;
 }
 

@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import type { QuotaConnection } from "@/host/limits-contract";
+import type { QuotaConnection } from "@/bindings";
 import { fakeHost, refuse } from "@/test/fake-host";
 import { quota } from "@/test/quota-world";
 import { expectAccessible, open } from "@/test/render";

@@ -1,6 +1,5 @@
 /** The filters of the request log, as they stand in its address. */
-import type { RequestOutcome } from "@/bindings";
-import type { Input } from "@/host/operations";
+import type { RequestFilter, RequestOutcome } from "@/bindings";
 
 export type RequestSearch = { outcome?: RequestOutcome; provider?: string; combo?: string; text?: string };
 
@@ -18,7 +17,7 @@ export function readSearch(search: Record<string, unknown>): RequestSearch {
   };
 }
 
-export function toFilter({ outcome, provider, combo, text }: RequestSearch): Input<"requests_list"> {
+export function toFilter({ outcome, provider, combo, text }: RequestSearch): RequestFilter {
   return {
     ...(outcome && { outcome }),
     ...(provider && { provider }),

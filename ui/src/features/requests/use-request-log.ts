@@ -4,9 +4,8 @@
  */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import type { RequestRow, Requests } from "@/bindings";
+import type { RequestFilter, RequestRow, Requests } from "@/bindings";
 import { type HostError, useHost } from "@/host";
-import type { Input } from "@/host/operations";
 import { useRead } from "@/host/queries";
 
 export const PAGE = 100;
@@ -20,7 +19,7 @@ type Log = {
   readonly newest: Requests;
 };
 
-export function useRequestLog(filter: Input<"requests_list">) {
+export function useRequestLog(filter: RequestFilter) {
   const host = useHost();
   const of = JSON.stringify(filter);
   const newest = useRead("requests_list", { ...filter, limit: PAGE }, { keepPrevious: true });
