@@ -76,6 +76,26 @@ async fn a_request_waits_for_a_short_limit_of_all_its_models_and_then_succeeds()
 }
 
 #[tokio::test]
+async fn who_failed_before_a_wait_is_asked_again_after_it() {
+    let team = Team::start_patient().await;
+    team.combo("team", "priority", json!(["openai/m1", "deepseek/m1"]), json!({ "maxRetries": 0 })).await;
+    for n in [0, 1] {
+        let script = team.world.script(&team.accounts[n]);
+        script.then(Step::error(500, "for a moment")).then(Step::ok(format!("from {n}")));
+    }
+    let agent = team.world.agent();
+    let asking =
+        tokio::spawn(async move { agent.post("/v1/chat/completions", acceptance::chat_body("team", false)).await });
+    team.world.wait_for_calls(&team.accounts[1], 1).await;
+    while !asking.is_finished() {
+        team.world.advance(Millis::seconds(1));
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(who(&asking.await.expect("an answer")), 0);
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn a_wait_over_the_budget_is_told_instead() {
     let team = Team::start().await;
     let gemini = team.world.connect("gemini", "g").await;

@@ -22,6 +22,7 @@ use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
 use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
+use routing::journey::Exhausted;
 use routing::plan::{LeftOut, Refusal, Taste};
 use routing::score::fitness::Layers;
 use routing::strategies::auto::Profile;
@@ -133,6 +134,8 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         };
         gateway.clock().sleep_until(gateway.now() + pause).await;
         recorder = end.recorder;
+        // Everything is looked at afresh: what failed before the pause may serve now.
+        recorder.journey.exhausted = Exhausted::default();
     }
 }
 
