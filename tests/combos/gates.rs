@@ -22,14 +22,35 @@ async fn one_place_and_fifty_requests_are_never_two_at_the_upstream() {
     };
     let first = ask();
     team.world.wait_for_calls(&team.accounts[0], 1).await;
-    let waiting: Vec<_> = (0..20).map(|_| ask()).collect();
-    team.world.wait_for_waiting(20).await;
+    let waiting: Vec<_> = (0..49).map(|_| ask()).collect();
+    team.world.wait_for_waiting(49).await;
     assert_eq!(team.calls()[0], 1, "the others wait here");
+    gate.open();
+    assert_eq!(who(&first.await.expect("an answer")), 0);
+    for asking in waiting {
+        assert_eq!(who(&asking.await.expect("an answer")), 0);
+    }
+    assert_eq!(team.world.cooling(&team.accounts[0]), None);
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_line_has_an_end() {
+    // QS-14, decision 0007
+    let team = Team::start().await;
+    team.world.change(&team.accounts[0], json!({ "maxConcurrent": 1 })).await;
+    let gate = Gate::closed();
+    team.world.script(&team.accounts[0]).then(Step::ok("from 0").held(&gate)).cycle();
+    let ask = || {
+        let agent = team.world.agent();
+        tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("openai/m1", false)).await })
+    };
+    let waiting: Vec<_> = (0..101).map(|_| ask()).collect();
+    team.world.wait_for_waiting(100).await;
     let refused = ask().await.expect("an answer");
     assert_eq!(refused.status, 429, "{}", refused.text());
     assert_eq!(refused.json()["error"]["code"], "SEMAPHORE_QUEUE_FULL");
     gate.open();
-    assert_eq!(who(&first.await.expect("an answer")), 0);
     for asking in waiting {
         assert_eq!(who(&asking.await.expect("an answer")), 0);
     }

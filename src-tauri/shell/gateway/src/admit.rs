@@ -8,6 +8,15 @@ use crate::engine_handle::Entry;
 use crate::gateway::Gateway;
 use crate::plan::Step;
 
+/// Requests that may wait at one gate without a combo, whose own `queueDepth` would say so otherwise (decision 0007): an
+/// agent that sends fifty at once to an account with one place gets fifty answers.
+const DEPTH: u32 = 100;
+
+/// How a request waits that no combo tells otherwise.
+pub(crate) fn patience() -> Patience {
+    Patience { depth: Some(DEPTH), ..Patience::default() }
+}
+
 /// On what terms an attempt asks to be let in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
@@ -24,7 +33,7 @@ pub(crate) struct Terms<'a> {
 impl Terms<'_> {
     /// Those of a request that names one model.
     pub(crate) fn direct(tools: u32) -> Self {
-        let patience = Patience::default();
+        let patience = patience();
         Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, patience }
     }
 

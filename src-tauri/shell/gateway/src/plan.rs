@@ -12,6 +12,7 @@ use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
 use crate::address_book::Entry;
+use crate::admit;
 use crate::exchange::upstream_operation;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -156,6 +157,7 @@ pub(crate) fn availability(
     let ask = Admission {
         tools: asker.tools,
         quota_cutoff: asker.quota_cutoff,
+        patience: admit::patience(),
         ..Admission::new(candidate, &limits, asker.caller)
     };
     gateway.engine().availability(&ask)
