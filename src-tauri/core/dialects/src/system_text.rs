@@ -1,91 +1,80 @@
 //! Putting text before everything the system says, in the request's own bytes (gateway specification, 3.1:
 //! `system_message`).
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use domain::Dialect;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::json::Scanner;
 use crate::splice::{Edit, splice};
-
-#[derive(Deserialize)]
-struct Places<'a> {
-    #[serde(borrow)]
-    messages: Option<&'a RawValue>,
-    #[serde(borrow)]
-    instructions: Option<&'a RawValue>,
-    #[serde(borrow)]
-    system: Option<&'a RawValue>,
-    #[serde(borrow, rename = "systemInstruction", alias = "system_instruction")]
-    instruction: Option<Instruction<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Instruction<'a> {
-    #[serde(borrow)]
-    parts: Option<&'a RawValue>,
-}
 
 /// `body` with `text` before its own system text; the same bytes where it is not of the dialect.
 pub fn prepend_system(dialect: Dialect, body: &Bytes, text: &str) -> Bytes {
-    let Ok(places) = serde_json::from_slice::<Places<'_>>(body) else { return body.clone() };
+    let value = |name: &str| value_of(body, 0..body.len(), name);
     let edit = match dialect {
         Dialect::Chat => {
-            places.messages.and_then(|list| first(body, list, &json!({ "role": "system", "content": text })))
+            value("messages").and_then(|list| first(body, list, &json!({ "role": "system", "content": text })))
         }
-        Dialect::Responses => before(body, places.instructions, text, "instructions", |_| None),
+        Dialect::Responses => before(body, text, "instructions", |_| None),
         Dialect::Messages => {
-            let block = json!({ "type": "text", "text": text });
-            before(body, places.system, text, "system", |list| first(body, list, &block))
+            before(body, text, "system", |list| first(body, list, &json!({ "type": "text", "text": text })))
         }
-        Dialect::Gemini => match places.instruction.and_then(|instruction| instruction.parts) {
-            Some(parts) => first(body, parts, &json!({ "text": text })),
-            None => member(body, "systemInstruction", &json!({ "parts": [{ "text": text }] })),
-        },
+        Dialect::Gemini => {
+            let own = value("systemInstruction").or_else(|| value("system_instruction"));
+            match own.and_then(|own| value_of(body, own, "parts")) {
+                Some(parts) => first(body, parts, &json!({ "text": text })),
+                None => member(body, "systemInstruction", &json!({ "parts": [{ "text": text }] })),
+            }
+        }
     };
     splice(body, edit.into_iter().collect::<Vec<_>>().as_mut_slice())
 }
 
-/// A text grows at its front; another form is `otherwise`'s; an absent one becomes a member.
-fn before(
-    body: &Bytes,
-    value: Option<&RawValue>,
-    text: &str,
-    name: &str,
-    otherwise: impl FnOnce(&RawValue) -> Option<Edit>,
-) -> Option<Edit> {
-    let Some(value) = value else { return member(body, name, &Value::from(text)) };
-    match serde_json::from_str::<Option<String>>(value.get()) {
-        Ok(Some(own)) => Some(replace(body, value, &Value::from(format!("{text}\n\n{own}")))),
-        Ok(None) => Some(replace(body, value, &Value::from(text))),
-        Err(_) => otherwise(value),
-    }
+/// A text grows at its front; `null` becomes the text; another form is `otherwise`'s; an absent one becomes a member.
+fn before(body: &Bytes, text: &str, name: &str, otherwise: impl FnOnce(Range<usize>) -> Option<Edit>) -> Option<Edit> {
+    let Some(range) = value_of(body, 0..body.len(), name) else { return member(body, name, &Value::from(text)) };
+    let with = match serde_json::from_slice::<Option<String>>(&body[range.clone()]) {
+        Ok(Some(own)) => format!("{text}\n\n{own}"),
+        Ok(None) => text.to_owned(),
+        Err(_) => return otherwise(range),
+    };
+    Some(Edit { range, with: Value::from(with).to_string().into_bytes() })
 }
 
-fn replace(body: &Bytes, value: &RawValue, with: &Value) -> Edit {
-    let start = offset(body, value);
-    Edit { range: start..start + value.get().len(), with: with.to_string().into_bytes() }
-}
-
-/// Inserts an element at the front of a list.
-fn first(body: &Bytes, list: &RawValue, element: &Value) -> Option<Edit> {
-    let inside = list.get().strip_prefix('[')?;
-    let comma = if inside.trim_start().starts_with(']') { "" } else { "," };
-    let at = offset(body, list) + 1;
+/// Inserts an element at the front of the list that stands at `list`.
+fn first(body: &Bytes, list: Range<usize>, element: &Value) -> Option<Edit> {
+    let inside = body[list.clone()].strip_prefix(b"[")?;
+    let comma = if inside.trim_ascii_start().starts_with(b"]") { "" } else { "," };
+    let at = list.start + 1;
     Some(Edit { range: at..at, with: format!("{element}{comma}").into_bytes() })
 }
 
 /// Inserts a member at the front of the body's object.
 fn member(body: &Bytes, name: &str, value: &Value) -> Option<Edit> {
-    let at = body.iter().position(|byte| *byte == b'{')? + 1;
-    let rest = body.get(at..)?.iter().find(|byte| !byte.is_ascii_whitespace())?;
-    let comma = if *rest == b'}' { "" } else { "," };
+    let open = body.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    let rest = body[open..].strip_prefix(b"{")?;
+    let comma = if rest.trim_ascii_start().starts_with(b"}") { "" } else { "," };
+    let at = open + 1;
     Some(Edit { range: at..at, with: format!("\"{name}\":{value}{comma}").into_bytes() })
 }
 
-fn offset(body: &Bytes, value: &RawValue) -> usize {
-    value.get().as_ptr() as usize - body.as_ptr() as usize
+/// Where the value of the member `name` stands in the object at `object`.
+fn value_of(body: &[u8], object: Range<usize>, name: &str) -> Option<Range<usize>> {
+    let mut found = None;
+    let mut scanner = Scanner::resume(&body[..object.end], object.start, 0);
+    scanner
+        .object(|scanner, key| {
+            let is_wanted = scanner.is(&key, name);
+            let value = scanner.skip()?;
+            if is_wanted {
+                found = Some(value);
+            }
+            Ok(())
+        })
+        .ok()?;
+    found
 }
 
 #[cfg(test)]
