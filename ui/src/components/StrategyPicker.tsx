@@ -2,7 +2,7 @@
 import { Command } from "cmdk";
 import { Check, ChevronsUpDown } from "lucide-react";
 import { useState } from "react";
-import type { Strategy } from "@/host/combo-contract";
+import type { Strategy } from "@/bindings";
 import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { type StrategyFamily, strategyFamilies } from "@/lib/strategies";

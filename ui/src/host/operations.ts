@@ -8,14 +8,11 @@
  * of anything else.
  */
 import { type commands, operations as generated, type Topic } from "@/bindings";
-import { type ComboCommands, comboOperations } from "./combo-contract";
 
-const table = [...generated, ...comboOperations];
-
-type Entry = (typeof table)[number];
+type Entry = (typeof generated)[number];
 export type OperationName = Entry["name"];
 
-type Commands = typeof commands & ComboCommands;
+type Commands = typeof commands;
 type Answer<O extends OperationName> = Awaited<ReturnType<Commands[O]>>;
 
 /** The members that stand in the path: `{id: string}` for `/api/keys/{id}`. */
@@ -47,7 +44,7 @@ type Operation = {
 };
 
 export const operations = Object.fromEntries(
-  table.map(({ name, method, path, kind, topics }): [OperationName, Operation] => [
+  generated.map(({ name, method, path, kind, topics }): [OperationName, Operation] => [
     name,
     { method, path, provides: kind === "read" ? topics : [], invalidates: kind === "change" ? topics : [] },
   ]),

@@ -320,6 +320,7 @@ export const combos = {
       combo_cycle: "Leads back to itself",
       combo_depth: "Too many combos inside each other",
       combo_empty: "Nobody in that combo can be asked",
+      no_connection: "No account may serve it",
       wildcard_empty: "No model fits the pattern",
       wildcard_cap: "More models fit than are taken",
     },

@@ -334,6 +334,7 @@ export const combos: Messages["combos"] = {
       combo_cycle: "Riporta a sé stesso",
       combo_depth: "Troppi combo uno dentro l'altro",
       combo_empty: "Nessuno in quel combo può essere chiesto",
+      no_connection: "Nessun account può servirlo",
       wildcard_empty: "Nessun modello corrisponde allo schema",
       wildcard_cap: "Corrispondono più modelli di quanti se ne prendono",
     },

@@ -1,6 +1,5 @@
 /** A combo while it is edited: what is typed, what of it changed, and how it is said in short. */
-import type { Value } from "@/bindings";
-import type { Combo, ComboChange, ComboStep } from "@/host/combo-contract";
+import type { Combo, ComboChange, ComboStep, Value } from "@/bindings";
 
 export const LONGEST_NAME = 100;
 

@@ -10,3 +10,8 @@ it("says of every figure whether less became more", () => {
   expect(of.cost).toMatchObject({ difference: 0, verdict: "same" });
   expect(of.switches).toMatchObject({ ratio: null, verdict: "same" });
 });
+
+it("does not compare what is known on one side only", () => {
+  const { before, after } = replay({ cost: null }, { cost: 4 });
+  expect(compare(before, after).map(({ measure }) => measure)).not.toContain("cost");
+});

@@ -1,5 +1,5 @@
 /** The ways a combo can choose, in families, and the settings that each of them reads (gateway specification, 3.4). */
-import type { Strategy } from "@/host/combo-contract";
+import type { Strategy } from "@/bindings";
 
 export type StrategyFamily = "order" | "spread" | "facts" | "together";
 

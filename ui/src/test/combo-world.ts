@@ -1,5 +1,13 @@
 /** Combos, and what the gateway says of them, as it sends it. */
-import type { Combo, ComboMapping, ComboPreview, PreviewTarget, Replay, Selections } from "@/host/combo-contract";
+import type {
+  Combo,
+  ComboMapping,
+  ComboPreviewed,
+  PreviewedTarget,
+  Replayed,
+  ReplayFigures,
+  RoutingSimulated,
+} from "@/bindings";
 import { type EditedCombo, type ModelStep, newStep } from "@/lib/combo-draft";
 import { type Answers, refuse } from "./fake-host";
 
@@ -27,7 +35,7 @@ export function combo(name: string, part: Partial<Combo> = {}): Combo {
   };
 }
 
-export function target(position: number, model: string, part: Partial<PreviewTarget> = {}): PreviewTarget {
+export function target(position: number, model: string, part: Partial<PreviewedTarget> = {}): PreviewedTarget {
   return {
     position,
     executionKey: `s${position}@c${position}`,
@@ -44,13 +52,13 @@ export function target(position: number, model: string, part: Partial<PreviewTar
   };
 }
 
-export function preview(part: Partial<ComboPreview> = {}): ComboPreview {
+export function preview(part: Partial<ComboPreviewed> = {}): ComboPreviewed {
   return { strategy: "priority", targets: [], skipped: [], answer: null, ...part };
 }
 
-const figures = { failuresSeenByClient: 0, waits: 0, waitMs: 0, dispatches: 0, switches: 0, cost: 0 };
+const figures: ReplayFigures = { failuresSeenByClient: 0, waits: 0, waitMs: 0, dispatches: 0, switches: 0, cost: 0 };
 
-export function replay(before: Partial<typeof figures>, after: Partial<typeof figures>, requests = 40): Replay {
+export function replay(before: Partial<ReplayFigures>, after: Partial<ReplayFigures>, requests = 40): Replayed {
   return {
     seed: 7,
     since: "2026-01-01T00:00:00.000Z",
@@ -61,7 +69,7 @@ export function replay(before: Partial<typeof figures>, after: Partial<typeof fi
   };
 }
 
-type Kept = { combos: Combo[]; mappings: ComboMapping[]; preview: ComboPreview; outcome: Selections | Replay };
+type Kept = { combos: Combo[]; mappings: ComboMapping[]; preview: ComboPreviewed; outcome: RoutingSimulated };
 
 /** A gateway with these combos, which changes of the window really change. */
 export function comboWorld(part: Partial<Kept> = {}): Answers {

@@ -2,12 +2,12 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronLeft, CopyPlus, Ellipsis, FlaskConical, Trash2 } from "lucide-react";
 import { useEffect, useRef } from "react";
+import type { Combo, ComboWarning } from "@/bindings";
 import { notify } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { ErrorLine } from "@/components/States";
 import { Button, IconButton } from "@/components/ui/button";
 import { Menu, MenuItem } from "@/components/ui/menu";
-import type { Combo, ComboWarning } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { useRoomy } from "@/lib/hooks";

@@ -1,13 +1,12 @@
 /** Everything that can be said about a combo, from what every combo needs to what few do. */
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
-import type { FieldProblem } from "@/bindings";
+import type { Combo, ComboWarning, FieldProblem } from "@/bindings";
 import { ComboSettings } from "@/components/ComboSettings";
 import { Field, FieldRow, Section } from "@/components/Field";
 import { StrategyPicker } from "@/components/StrategyPicker";
 import { Input, TextArea } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import type { Combo, ComboWarning } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { type EditedCombo, LONGEST_NAME } from "@/lib/combo-draft";

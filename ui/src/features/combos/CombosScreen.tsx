@@ -1,13 +1,13 @@
 import { Outlet, useNavigate } from "@tanstack/react-router";
 import { ArrowDownToLine, ArrowUpFromLine, Ellipsis, FlaskConical, Plus } from "lucide-react";
 import { useMemo, useState } from "react";
+import type { Combo } from "@/bindings";
 import { Announcement, DataTable } from "@/components/DataTable";
 import { FilterInput } from "@/components/FilterInput";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { Button, IconButton } from "@/components/ui/button";
 import { Menu, MenuItem } from "@/components/ui/menu";
-import type { Combo } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { targetOf } from "@/lib/combo-draft";

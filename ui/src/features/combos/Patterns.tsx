@@ -1,13 +1,13 @@
 /** Names of models that lead to a combo although agents ask for something else. */
 import { Plus, X } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import type { ComboMapping } from "@/bindings";
 import { Field, Section } from "@/components/Field";
 import { notify, useReportError } from "@/components/notify";
 import { ErrorState, SkeletonRows } from "@/components/States";
 import { Button, IconButton } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import type { ComboMapping } from "@/host/combo-contract";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { useCommit, useDraft } from "@/lib/hooks";

@@ -1,9 +1,9 @@
 /** What a request to the combo as it stands on screen would do now: who, in which order, why, and who not. */
 import { useEffect, useId, useMemo, useRef, useState } from "react";
+import type { ComboPreviewed, PreviewedRequest, PreviewedTarget, Strategy } from "@/bindings";
 import { ErrorState, SkeletonRows } from "@/components/States";
 import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import type { ComboPreview, PreviewRequest, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { now } from "@/lib/clock";
@@ -20,7 +20,10 @@ import { ProblemList } from "./ProblemList";
 const PAUSE_MS = 300;
 const SECOND = 1_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-const usual: PreviewRequest = { tools: 0, vision: false, inputTokens: 1_000, outputTokens: 500 };
+
+/** What can be said here of the request that is looked ahead to. */
+type Asked = { [Part in "tools" | "vision" | "inputTokens" | "outputTokens"]: NonNullable<PreviewedRequest[Part]> };
+const usual: Asked = { tools: 0, vision: false, inputTokens: 1_000, outputTokens: 500 };
 
 type PreviewProps = {
   draft: EditedCombo;
@@ -57,7 +60,7 @@ export function Preview({ draft, unchangedId, beside = false }: PreviewProps) {
   );
 }
 
-type RequestInputsProps = { request: PreviewRequest; onChange(request: PreviewRequest): void };
+type RequestInputsProps = { request: Asked; onChange(request: Asked): void };
 
 function RequestInputs({ request, onChange }: RequestInputsProps) {
   const words = useMessages().combos.preview;
@@ -118,7 +121,7 @@ function readCount(text: string): number | null {
   return text.trim() !== "" && Number.isInteger(count) && count >= 0 && count <= MOST ? count : null;
 }
 
-type OutcomeProps = Pick<PreviewProps, "draft" | "unchangedId"> & { request: PreviewRequest };
+type OutcomeProps = Pick<PreviewProps, "draft" | "unchangedId"> & { request: Asked };
 
 function Outcome({ draft, unchangedId, request }: OutcomeProps) {
   const words = useMessages().combos;
@@ -151,7 +154,7 @@ function Outcome({ draft, unchangedId, request }: OutcomeProps) {
 }
 
 /** What the end of a timer changes is read when it has come. */
-function useReadAgainAt(preview: ComboPreview | undefined, read: () => void): void {
+function useReadAgainAt(preview: ComboPreviewed | undefined, read: () => void): void {
   const latest = useRef(read);
   latest.current = read;
   const ends = preview?.targets.flatMap(({ exclusion }) => (exclusion?.until ? [Date.parse(exclusion.until)] : []));
@@ -164,7 +167,7 @@ function useReadAgainAt(preview: ComboPreview | undefined, read: () => void): vo
   }, [next]);
 }
 
-function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview: ComboPreview; readAt: number }) {
+function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview: ComboPreviewed; readAt: number }) {
   const words = useMessages().combos.preview;
   const when = useWhen();
   const present = useNow();
@@ -198,7 +201,7 @@ function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview:
 
 function firstWords(
   strategy: Strategy,
-  first: ComboPreview["targets"][number],
+  first: PreviewedTarget,
   count: number,
   words: Messages["combos"]["preview"],
 ): string {

@@ -1,11 +1,12 @@
 /** Who would not be asked: held back by a mechanism, or a step that leads nowhere now. */
+
+import type { PreviewedTarget, SkippedStep } from "@/bindings";
 import { MechanismBadge, useReason } from "@/components/Exclusion";
 import { useUntil } from "@/components/Time";
 import { useProviderNames } from "@/components/use-provider-names";
-import type { PreviewSkip, PreviewTarget } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
 
-export function LeftOut({ targets }: { targets: readonly PreviewTarget[] }) {
+export function LeftOut({ targets }: { targets: readonly PreviewedTarget[] }) {
   const words = useMessages().combos.preview;
   const reason = useReason();
   const back = useUntil();
@@ -41,7 +42,7 @@ export function LeftOut({ targets }: { targets: readonly PreviewTarget[] }) {
   );
 }
 
-export function Skipped({ skipped }: { skipped: readonly PreviewSkip[] }) {
+export function Skipped({ skipped }: { skipped: readonly SkippedStep[] }) {
   const words = useMessages().combos.preview;
   const reasons: Readonly<Record<string, string>> = words.skipReasons;
   if (skipped.length === 0) return null;

@@ -1,14 +1,14 @@
 /** Those who could be asked, in their order, each with what put it there. */
 import { ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
+import type { PreviewedFactor, PreviewedTarget, Strategy } from "@/bindings";
 import { IconButton } from "@/components/ui/button";
 import { useProviderNames } from "@/components/use-provider-names";
-import type { PreviewFactor, PreviewTarget, Strategy } from "@/host/combo-contract";
 import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
-import { useFigure } from "./use-figure";
+import { isFigure, useFigure } from "./use-figure";
 
-type PreviewRankingProps = { strategy: Strategy; targets: readonly PreviewTarget[] };
+type PreviewRankingProps = { strategy: Strategy; targets: readonly PreviewedTarget[] };
 
 export function PreviewRanking({ strategy, targets }: PreviewRankingProps) {
   const words = useMessages().combos.preview;
@@ -23,7 +23,7 @@ export function PreviewRanking({ strategy, targets }: PreviewRankingProps) {
   );
 }
 
-function RankedTarget({ target, place }: { target: PreviewTarget; place: number | null }) {
+function RankedTarget({ target, place }: { target: PreviewedTarget; place: number | null }) {
   const words = useMessages().combos.preview;
   const format = useFormat();
   const nameOf = useProviderNames();
@@ -31,9 +31,8 @@ function RankedTarget({ target, place }: { target: PreviewTarget; place: number 
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   const parts = target.factors.filter(isPart);
-  const figures = target.factors.filter((factor) => !isPart(factor));
-  const placed: Readonly<Record<string, string>> = words.placed;
-  const moved = target.placed !== "strategy" ? (placed[target.placed] ?? target.placed) : null;
+  const figures = target.factors.filter(isFigure);
+  const moved = target.placed !== "strategy" ? words.placed[target.placed] : null;
   const why = words.why(`${target.model}, ${target.connectionName ?? words.anyAccount}`);
   const isScored = target.score !== null && parts.length > 0;
 
@@ -89,11 +88,12 @@ function RankedTarget({ target, place }: { target: PreviewTarget; place: number 
   );
 }
 
-type Part = PreviewFactor & { weight: number };
+type Part = PreviewedFactor & { value: number; weight: number; share: number };
 
-/** A part of a sum; what is only compared has no weight. */
-function isPart(factor: PreviewFactor): factor is Part {
-  return factor.weight !== null && factor.weight > 0 && factor.factor !== "score";
+/** A part of a sum, unless it weighs nothing. */
+function isPart(factor: PreviewedFactor): factor is Part {
+  const { value, weight, share } = factor;
+  return value !== null && share !== null && weight !== null && weight > 0;
 }
 
 /** Of each part: how much it could bring at most, and how much of that it does. */
@@ -102,14 +102,13 @@ function Parts({ label, parts }: { label: string; parts: readonly Part[] }) {
   const format = useFormat();
   const names: Readonly<Record<string, string>> = words.factors;
   const heaviest = Math.max(...parts.map(({ weight }) => weight));
-  const brought = ({ value, weight }: Part) => value * weight;
   return (
     <ul aria-label={label} className="flex flex-col gap-1">
       {[...parts]
-        .sort((a, b) => brought(b) - brought(a) || b.weight - a.weight)
+        .sort((a, b) => b.share - a.share || b.weight - a.weight)
         .map((part) => {
           const name = names[part.factor] ?? part.factor;
-          const [value, most] = [format.hundredths(brought(part)), format.hundredths(part.weight)];
+          const [value, most] = [format.hundredths(part.share), format.hundredths(part.weight)];
           return (
             <li
               key={part.factor}

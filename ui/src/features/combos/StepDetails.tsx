@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import { useId } from "react";
+import type { ComboStep, Strategy } from "@/bindings";
 import { Field, FieldRow } from "@/components/Field";
 import { buttonClass } from "@/components/ui/button";
 import { controlClass, Input, TextArea } from "@/components/ui/input";
@@ -9,7 +10,6 @@ import { Segmented } from "@/components/ui/segmented";
 import { Select } from "@/components/ui/select";
 import { Switch } from "@/components/ui/switch";
 import { useProviderNames } from "@/components/use-provider-names";
-import type { ComboStep, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";

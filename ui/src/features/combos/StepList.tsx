@@ -1,12 +1,11 @@
 /** The steps of a combo, in their order: dragged by the handle, or moved by ↑ and ↓ on it. */
 import { Plus } from "lucide-react";
 import { useRef, useState } from "react";
-import type { FieldProblem } from "@/bindings";
+import type { ComboStep, FieldProblem } from "@/bindings";
 import { Announcement } from "@/components/DataTable";
 import { Section } from "@/components/Field";
 import { Button } from "@/components/ui/button";
 import { useListDrag } from "@/components/use-list-drag";
-import type { ComboStep } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
 import { type EditedCombo, moved, newStep, shares, targetOf } from "@/lib/combo-draft";
 import { StepRow } from "./StepRow";

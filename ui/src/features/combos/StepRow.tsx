@@ -1,11 +1,10 @@
 /** One step: where it leads, how often, whether it is used; the rest behind the arrow. */
 import { ChevronRight, GripVertical, X } from "lucide-react";
 import { type ComponentProps, useId, useRef } from "react";
-import type { FieldProblem } from "@/bindings";
+import type { ComboStep, FieldProblem, Strategy } from "@/bindings";
 import { IconButton } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
-import type { ComboStep, Strategy } from "@/host/combo-contract";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";

@@ -1,5 +1,5 @@
+import type { ComboWarning } from "@/bindings";
 import { StateSign } from "@/components/StateSign";
-import type { ComboWarning } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
 
 /** Worth knowing, and nothing to be done about it now. */

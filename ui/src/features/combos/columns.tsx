@@ -1,12 +1,12 @@
 /** The list of combos, column by column. */
 import { useNavigate } from "@tanstack/react-router";
 import { Copy, CopyPlus, Ellipsis, EyeOff, FlaskConical, Trash2 } from "lucide-react";
+import type { Combo } from "@/bindings";
 import type { Column } from "@/components/DataTable";
 import { notify } from "@/components/notify";
 import { IconButton } from "@/components/ui/button";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import { Switch } from "@/components/ui/switch";
-import type { Combo } from "@/host/combo-contract";
 import { useMessages } from "@/i18n";
 import { targetOf } from "@/lib/combo-draft";
 import type { useComboActions } from "./use-combo-actions";

@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import type { ComboPreview } from "@/host/combo-contract";
+import type { ComboPreviewed, PreviewedFactor } from "@/bindings";
 import { combo, comboWorld, modelStep, preview, target } from "@/test/combo-world";
 import { fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
@@ -10,16 +10,25 @@ import { world } from "@/test/world";
 const team = combo("team", { models: [modelStep("s1", "anthropic/claude"), modelStep("s2", "openai/gpt")] });
 const cooling = target(2, "gpt", {
   available: false,
-  exclusion: { mechanism: "connection_cooldown", reason: "unavailable", until: inSeconds(90), retryAfterMs: 90_000 },
+  exclusion: {
+    mechanism: "connection_cooldown",
+    reason: "unavailable",
+    until: inSeconds(90),
+    retryAfterMs: 90_000,
+    cause: null,
+  },
 });
-const gateway = (said: ComboPreview) => ({ ...world(), ...comboWorld({ combos: [team], preview: said }) });
+const gateway = (said: ComboPreviewed) => ({ ...world(), ...comboWorld({ combos: [team], preview: said }) });
 const at = "/combos/id-team";
 
 describe("what a request would do now", () => {
   it("names who is first, in which order, who is left out and until when", async () => {
     const said = preview({
       targets: [target(1, "claude"), target(3, "opus", { placed: "session" }), cooling],
-      skipped: [{ step: "s4", what: "groq/llama-*", reason: "wildcard_empty" }],
+      skipped: [
+        { step: "s4", what: "groq/llama-*", reason: "wildcard_empty" },
+        { step: "s5", what: "openai/o3", reason: "no_connection" },
+      ],
     });
     const { container } = open(at, fakeHost(gateway(said)));
     expect(await screen.findByText("Account 1 would be asked first, for claude.")).toBeVisible();
@@ -30,7 +39,7 @@ describe("what a request would do now", () => {
       /gpt.*Connection cooldown\s*1:(30|29|31).*It failed a moment ago and rests\./,
     );
     expect(screen.getByRole("list", { name: "Steps that lead nowhere now" })).toHaveTextContent(
-      /groq\/llama-\*.*No model fits the pattern/,
+      /groq\/llama-\*.*No model fits the pattern.*openai\/o3.*No account may serve it/,
     );
     await expectAccessible(container);
   });
@@ -46,20 +55,22 @@ describe("what a request would do now", () => {
     const factors = [
       { factor: "quota", value: 0.5, weight: 0.2, share: 0.1 },
       { factor: "health", value: 1, weight: 0.6, share: 0.6 },
+      { factor: "taskFit", value: 0.9, weight: 0, share: 0 },
     ];
     const said = preview({ strategy: "auto", targets: [target(1, "claude", { score: 0.7, factors })] });
     const { user } = open(at, fakeHost(gateway(said)));
     expect(await screen.findByText("score 0.70")).toBeInTheDocument();
     await user.click(screen.getByRole("button", { name: "Why claude, Account 1 stands here" }));
-    const [first, second] = within(
-      screen.getByRole("list", { name: "Why claude, Account 1 stands here" }),
-    ).getAllByRole("listitem");
-    expect(first).toHaveTextContent("Health0.60");
-    expect(second).toHaveTextContent("Quota left0.10");
+    const parts = within(screen.getByRole("list", { name: "Why claude, Account 1 stands here" }));
+    expect(parts.getAllByRole("listitem").map(({ textContent }) => textContent)).toEqual([
+      "Health0.60",
+      "Quota left0.10",
+    ]);
+    expect(screen.queryByText(/Fit for the task/)).toBeNull();
   });
 
   it("shows the figure that a strategy compares, with its unit", async () => {
-    const figure = (factor: string, value: number) => [{ factor, value, weight: null, share: null }];
+    const figure = (factor: string, value: number): PreviewedFactor[] => [{ factor, value, weight: null, share: null }];
     const said = preview({
       strategy: "headroom",
       targets: [

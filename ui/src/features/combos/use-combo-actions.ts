@@ -1,8 +1,8 @@
 /** What can be done with a whole combo, from its list and from its editor. */
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import type { Combo } from "@/bindings";
 import { notify, useReportError } from "@/components/notify";
-import type { Combo } from "@/host/combo-contract";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { copyName, toDraft } from "@/lib/combo-draft";

@@ -1,9 +1,8 @@
 /** The combo being edited: the draft beside what is saved, the gateway's refusals by field, and saving. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { FieldProblem } from "@/bindings";
+import type { Combo, ComboReply, FieldProblem } from "@/bindings";
 import type { HostError } from "@/host";
-import type { Combo, ComboReply } from "@/host/combo-contract";
 import { readKey, useChange } from "@/host/queries";
 import { changeOf, type EditedCombo, emptyDraft, isChanged, toDraft } from "@/lib/combo-draft";
 

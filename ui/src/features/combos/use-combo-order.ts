@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Combo, Combos } from "@/bindings";
 import { useReportError } from "@/components/notify";
-import type { Combo, Combos } from "@/host/combo-contract";
 import { readKey, useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { movedAmong } from "@/lib/combo-draft";

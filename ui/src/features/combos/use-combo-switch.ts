@@ -1,5 +1,5 @@
+import type { Combo } from "@/bindings";
 import { useReportError } from "@/components/notify";
-import type { Combo } from "@/host/combo-contract";
 import { useChange } from "@/host/queries";
 
 /** Switches combos on and off from their list; shown as wished for until the gateway has answered. */

@@ -1,10 +1,17 @@
-import type { PreviewFactor } from "@/host/combo-contract";
+import type { PreviewedFactor } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
 
 const SECOND = 1_000;
 
+type Figure = PreviewedFactor & { value: number };
+
+/** What is only compared, and so weighs nothing. */
+export function isFigure(factor: PreviewedFactor): factor is Figure {
+  return factor.value !== null && factor.weight === null;
+}
+
 /** What a strategy compares, with its unit: “Quota left 72%”, “Requests lately 8”. */
-export function useFigure(): (factor: PreviewFactor) => string {
+export function useFigure(): (figure: Figure) => string {
   const words = useMessages().combos;
   const format = useFormat();
   const names: Readonly<Record<string, string>> = { ...words.factors, ...words.figures };

@@ -1,11 +1,11 @@
 import { ArrowDown, ArrowUp, Minus } from "lucide-react";
-import type { Replay } from "@/host/combo-contract";
+import type { Replayed } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { type Comparison, compare, type Measure } from "@/lib/replay";
 import { SeedUsed } from "./SeedField";
 
-type ReplayTableProps = { replay: Replay; onUseSeed(seed: string): void };
+type ReplayTableProps = { replay: Replayed; onUseSeed(seed: string): void };
 
 /** Every figure as it was and as it would have been. */
 export function ReplayTable({ replay, onUseSeed }: ReplayTableProps) {

@@ -1,14 +1,13 @@
 /** The last hours once more, with something changed: what the agents would have noticed of it. */
 import { FlaskConical } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import type { SettingField, Value } from "@/bindings";
+import type { RoutingChange, SettingField, Strategy, Value } from "@/bindings";
 import { ComboSettings } from "@/components/ComboSettings";
 import { Field, Section } from "@/components/Field";
 import { EmptyState, ErrorState } from "@/components/States";
 import { StrategyPicker } from "@/components/StrategyPicker";
 import { Button } from "@/components/ui/button";
 import { Select } from "@/components/ui/select";
-import type { SimulatedChange, Strategy } from "@/host/combo-contract";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import type { ComboConfig } from "@/lib/combo-draft";
@@ -156,7 +155,7 @@ function changeOf(
   strategy: Strategy | null,
   config: ComboConfig,
   settings: ReadonlyMap<SettingField["path"], Value>,
-): SimulatedChange {
+): RoutingChange {
   const combo = { ...(strategy && { strategy }), ...(Object.keys(config).length > 0 && { config }) };
   return {
     ...(Object.keys(combo).length > 0 && { combo }),

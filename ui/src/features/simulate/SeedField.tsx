@@ -5,11 +5,13 @@ import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { useMessages } from "@/i18n";
 
-/** `undefined` where none is given, `null` where it is no whole number. */
+const LARGEST_SEED = 2 ** 32 - 1;
+
+/** `undefined` where none is given, `null` where it is none that the gateway takes. */
 export function readSeed(text: string): number | undefined | null {
   if (text.trim() === "") return undefined;
   const seed = Number(text);
-  return Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
+  return Number.isInteger(seed) && seed >= 0 && seed <= LARGEST_SEED ? seed : null;
 }
 
 type SeedFieldProps = { value: string; onChange(value: string): void };
@@ -20,7 +22,7 @@ export function SeedField({ value, onChange }: SeedFieldProps) {
     <Field
       label={words.seed}
       help={words.seedHelp}
-      error={readSeed(value) === null ? words.notWhole : undefined}
+      error={readSeed(value) === null ? words.seedRange : undefined}
       optional
     >
       {(control) => (

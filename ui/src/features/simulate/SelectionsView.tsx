@@ -1,6 +1,7 @@
 /** Who is asked first, over many requests in a row: what a strategy comes to. */
 import { FlaskConical } from "lucide-react";
 import { type FormEvent, useState } from "react";
+import type { SelectedTarget, SelectionsMade } from "@/bindings";
 import { Field } from "@/components/Field";
 import { ModelPicker } from "@/components/ModelPicker";
 import { StateSign } from "@/components/StateSign";
@@ -9,7 +10,6 @@ import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { useNames } from "@/components/use-names";
 import { useProviderNames } from "@/components/use-provider-names";
-import type { Selection, Selections } from "@/host/combo-contract";
 import { useChange, useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { readSeed, SeedField, SeedUsed } from "./SeedField";
@@ -75,7 +75,7 @@ export function SelectionsView({ name, onName }: SelectionsViewProps) {
   );
 }
 
-function Histogram({ outcome, onUseSeed }: { outcome: Selections; onUseSeed(seed: string): void }) {
+function Histogram({ outcome, onUseSeed }: { outcome: SelectionsMade; onUseSeed(seed: string): void }) {
   const words = useMessages().simulate;
   const format = useFormat();
   const { runs, seed, exhausted } = outcome;
@@ -107,7 +107,7 @@ function Histogram({ outcome, onUseSeed }: { outcome: Selections; onUseSeed(seed
   );
 }
 
-function HistogramRow({ selection, runs, most }: { selection: Selection; runs: number; most: number }) {
+function HistogramRow({ selection, runs, most }: { selection: SelectedTarget; runs: number; most: number }) {
   const words = useMessages().simulate;
   const nameOf = useProviderNames();
   const connections = useRead("connections_list", {});

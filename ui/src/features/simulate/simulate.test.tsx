@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import type { Replay, Selections } from "@/host/combo-contract";
+import type { RoutingSimulated, SelectedTarget } from "@/bindings";
 import { combo, comboWorld, replay } from "@/test/combo-world";
 import { fakeHost } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
@@ -9,12 +9,12 @@ import { connection, model, world } from "@/test/world";
 
 const at = "/monitoring/simulate";
 const records = { models: [model("openai", "gpt")], connections: [connection("c1", { name: "Work" })] };
-const gateway = (outcome: Selections | Replay) => ({
+const gateway = (outcome: RoutingSimulated) => ({
   ...world(records),
   ...resilienceWorld(),
   ...comboWorld({ combos: [combo("team", { strategy: "weighted" })], outcome }),
 });
-const chosen = (model: string, connectionId: string | null, first: number) => ({
+const chosen = (model: string, connectionId: string | null, first: number): SelectedTarget => ({
   executionKey: model,
   provider: "anthropic",
   model,
@@ -62,6 +62,17 @@ describe("Simulate, who is first", () => {
     await user.clear(runs);
     await user.type(runs, "10001");
     expect(runs).toHaveAccessibleDescription("Must be between 1 and 10,000.");
+    expect(run()).toBeDisabled();
+  });
+
+  it.each(["4294967296", "-1", "1.5"])("does not take %s for a seed", async (wrong) => {
+    const { user } = open(`${at}?name=team`, fakeHost(gateway(outcome)));
+    const seed = await screen.findByLabelText(/^Seed/);
+    await user.type(seed, "4294967295");
+    expect(run()).toBeEnabled();
+    await user.clear(seed);
+    await user.type(seed, wrong);
+    expect(seed).toHaveAccessibleDescription(/Must be a whole number from 0 to 4,294,967,295\./);
     expect(run()).toBeDisabled();
   });
 });
