@@ -23,19 +23,19 @@ export async function combos(checks, stage) {
       await page.goto("/combos");
       await page.getByRole("button", { name: "New combo" }).click();
       await page.getByLabel("Name", { exact: true }).fill("crew");
-      await addStep(page, "openai/m-500", "Use openai/m-500");
+      await addStep(page, "openai/no-such-model", "Use openai/no-such-model");
       await addStep(page, "openai/m1", "openai/m1");
-      await page.getByText("Company would be asked first, for m-500.").waitFor();
+      await page.getByText("Company would be asked first, for no-such-model.").waitFor();
       await page.getByRole("button", { name: "Make combo" }).click();
       await page.getByText("crew was made. Agents can ask for it now.").waitFor();
       await page.waitForURL(/\/combos\/(?!new)[^/]+$/);
-      // The first step always fails: the second answers.
+      // Nobody has the first model: the second answers.
       const answer = await eventually("the combo is known", () => askAsOpenAiTool({ ...ask, model: "crew" }));
       assert.equal(answer, "Hello from the fake upstream");
       const [made] = (await gateway.call("GET", "/combos")).combos;
       assert.deepEqual(
         made.models.map((/** @type {any} */ step) => step.model),
-        ["openai/m-500", "openai/m1"],
+        ["openai/no-such-model", "openai/m1"],
       );
     }),
   );
