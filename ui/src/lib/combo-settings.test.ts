@@ -66,10 +66,13 @@ describe("strategies", () => {
     expect(settingsOf("auto", "sla-aware")).toContain("autoConfig.slaTargetP95Ms");
   });
 
-  it("keep conversations where spreading is not the point", () => {
+  it("keep conversations where neither the order nor spreading is the point", () => {
     expect(strategies.filter((strategy) => !keepsConversations(strategy)).sort()).toEqual([
+      "context-relay",
+      "fill-first",
       "fusion",
       "pipeline",
+      "priority",
       "random",
       "round-robin",
       "strict-random",

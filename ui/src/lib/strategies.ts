@@ -46,8 +46,20 @@ export function settingsOf(strategy: Strategy, router?: unknown): readonly strin
   return strategy === "auto" && router === "sla-aware" ? [...names, ...serviceLevel] : names;
 }
 
-/** Spreading is the point of some, others ask several at once: a conversation then stays nowhere. */
-const withoutConversations: readonly Strategy[] = ["random", "strict-random", "round-robin", "fusion", "pipeline"];
+/**
+ * In some the owner's order decides, of others spreading is the point, others ask several at once: a conversation then stays
+ * nowhere.
+ */
+const withoutConversations: readonly Strategy[] = [
+  "priority",
+  "fill-first",
+  "context-relay",
+  "random",
+  "strict-random",
+  "round-robin",
+  "fusion",
+  "pipeline",
+];
 
 export function keepsConversations(strategy: Strategy): boolean {
   return !withoutConversations.includes(strategy);
