@@ -107,3 +107,10 @@ pub enum Mechanism {
     /// This model is spared on this account.
     ModelLockout,
 }
+
+impl Mechanism {
+    /// Nothing is wrong with the account, it only has no place right now: waiting in line can bring one.
+    pub fn is_full(self) -> bool {
+        matches!(self, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane)
+    }
+}

@@ -8,11 +8,12 @@ use axum::response::Response;
 use catalog::Provider;
 use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
-use domain::{Dialect, Mechanism, Millis, Neutral, Outcome, Success, Timestamp};
+use domain::{Dialect, Millis, Neutral, Outcome, Success, Timestamp};
 use http::StatusCode;
 use resilience::failure::Next;
 use resilience::{LocalLimit, Refusal as Turnaway};
 use routing::Resolved;
+use routing::decision::MOST_ATTEMPTS;
 
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
@@ -25,9 +26,6 @@ use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
 use crate::send::{Committed, Failed, Refusal, Served, Wish, send};
-
-/// The most upstream calls for one request, whatever the plan holds (resilience specification, 1.2).
-const MOST_ATTEMPTS: usize = 30;
 
 /// Code of the warning that earlier thinking was taken out because the upstream refused it.
 const DROPPED_REASONING: &str = "DROPPED_REASONING";
@@ -89,7 +87,7 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
             None => match admit::at_once(gateway, &step, &terms) {
                 Ok(attempt) => attempt,
                 Err(exclusion) => {
-                    let is_full = matches!(exclusion.mechanism, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane);
+                    let is_full = exclusion.mechanism.is_full();
                     let name = step.entry.connection.name.clone();
                     round.recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
                     full.extend(is_full.then_some(step));

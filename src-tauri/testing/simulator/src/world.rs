@@ -199,7 +199,7 @@ impl World {
             }
             Admitted::Refused(Exclusion { mechanism: by, .. }) => {
                 // Who could wait is available; who will not is refused.
-                let no_place = matches!(by, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane);
+                let no_place = by.is_full();
                 if availability == Availability::Available && !no_place {
                     return Err(Broken::TwoAnswers { account });
                 }

@@ -80,7 +80,7 @@ impl<'w> World<'w> {
                 match self.admits(&traveller, &stand) {
                     Admitted::Permit(permit) => return self.dispatches(traveller, stand, permit),
                     Admitted::Refused(exclusion) => {
-                        let full = matches!(exclusion.mechanism, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane);
+                        let full = exclusion.mechanism.is_full();
                         traveller.journey.exclusions.push(told_of(&stand.candidate, exclusion));
                         traveller.full.extend(full.then_some(stand));
                     }

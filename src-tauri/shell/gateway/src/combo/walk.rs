@@ -191,7 +191,7 @@ impl<'p> Walk<'_, 'p> {
             let permit = match admit::at_once(self.gateway, &step, &terms) {
                 Ok(permit) => permit,
                 Err(exclusion) => {
-                    if matches!(exclusion.mechanism, Mechanism::ConcurrencyCap | Mechanism::AdmissionLane) {
+                    if exclusion.mechanism.is_full() {
                         self.full.push(Full { target, combo, at, step: step.clone() });
                     }
                     self.skip_step(&step, exclusion);
