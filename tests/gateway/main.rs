@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
+mod accounts;
+mod affinity;
 mod edge;
 mod failover;
 mod fixtures;

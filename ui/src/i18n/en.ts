@@ -12,6 +12,7 @@ import {
   modelLockout,
   resilience,
 } from "./en.resilience";
+import { accounts } from "./en.routing";
 import { simulate } from "./en.simulate";
 import { counter } from "./plural";
 
@@ -312,6 +313,7 @@ export const en = {
   names,
   combos,
   limits,
+  accounts,
   quota,
   simulate,
   requests,

@@ -13,6 +13,7 @@ import {
   modelLockout,
   resilience,
 } from "./it.resilience";
+import { accounts } from "./it.routing";
 import { simulate } from "./it.simulate";
 import { counter } from "./plural";
 
@@ -316,6 +317,7 @@ export const it: Messages = {
   names,
   combos,
   limits,
+  accounts,
   quota,
   simulate,
   requests,

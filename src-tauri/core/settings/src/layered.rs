@@ -218,7 +218,10 @@ mod tests {
                     "keepAliveAfterMs": { "messages": 2_000, "responses": 2_000, "chat": 15_000, "gemini": 15_000 },
                     "keepAliveIntervalMs": 2_500, "maxConnections": 10_000, "drainTimeoutMs": 30_000,
                 },
-                "routing": { "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null },
+                "routing": {
+                    "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null, "accountStrategy": {},
+                    "stickyRoundRobinLimit": 1,
+                },
                 "translation": { "foreignTools": "when-spare" },
                 "network": {
                     "connectTimeoutMs": 10_000, "responseStartTimeoutMs": 600_000, "streamIdleTimeoutMs": 300_000,

@@ -21,7 +21,7 @@ use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, excluded_record, plan};
+use crate::plan::{Step, excluded_record, look, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
@@ -181,7 +181,7 @@ fn wait(
     if !round.goes_on {
         return None;
     }
-    let (steps, exclusions) = plan(gateway, request, resolved, provider);
+    let (steps, exclusions) = look(gateway, request, resolved, provider);
     let until = if steps.is_empty() { routing::exhaustion::recovers_at(&exclusions) } else { None }?;
     let now = gateway.now();
     let settings = gateway.settings();

@@ -37,6 +37,7 @@ use crate::record::Recorder;
 use crate::request_facts;
 
 use book::GatewayBook;
+pub(crate) use book::{bare as bare_target, facts as facts_of};
 pub use book::{catalogued, models_of, weighed};
 pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
