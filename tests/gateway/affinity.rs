@@ -140,7 +140,8 @@ async fn twenty_first_requests_at_once_end_on_one_account() {
 #[tokio::test]
 async fn no_name_of_a_session_reaches_an_upstream() {
     let shared = kept().await;
-    let names = ["x-codex-session-id", "x-session-id", "x_session_id", "x-omniroute-session", "x-claude-code-session-id"];
+    let names =
+        ["x-codex-session-id", "x-session-id", "x_session_id", "x-omniroute-session", "x-claude-code-session-id"];
     for stream in [false, true] {
         for name in names {
             let agent = shared.world.agent().with(name, "told-to-nobody");
@@ -197,7 +198,8 @@ async fn without_a_header_the_body_names_the_session_and_at_last_how_the_convers
 async fn every_dialect_keeps_its_session() {
     let world = World::start().await;
     world.set(json!({ "sessionAffinityTtlMs": TTL.as_millis() })).await;
-    for (provider, dialect) in [("openai", Dialect::Responses), ("anthropic", Dialect::Messages), ("gemini", Dialect::Gemini)]
+    for (provider, dialect) in
+        [("openai", Dialect::Responses), ("anthropic", Dialect::Messages), ("gemini", Dialect::Gemini)]
     {
         let (one, other) = (world.connect(provider, "one").await, world.connect(provider, "other").await);
         let ask = acceptance::Ask::of(provider, "m1", dialect, false);

@@ -9,6 +9,7 @@ mod failover;
 mod fixtures;
 mod headers;
 mod keys;
+mod last_resort;
 mod limits;
 mod models;
 mod names;

@@ -1,6 +1,7 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
 import { combos } from "./en.combos";
+import { flags } from "./en.flags";
 import { limits, quota } from "./en.limits";
 import { requests } from "./en.requests";
 import {
@@ -314,6 +315,7 @@ export const en = {
   combos,
   limits,
   accounts,
+  flags,
   quota,
   simulate,
   requests,

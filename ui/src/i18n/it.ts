@@ -2,6 +2,7 @@
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { combos } from "./it.combos";
+import { flags } from "./it.flags";
 import { limits, quota } from "./it.limits";
 import { requests } from "./it.requests";
 import {
@@ -318,6 +319,7 @@ export const it: Messages = {
   combos,
   limits,
   accounts,
+  flags,
   quota,
   simulate,
   requests,

@@ -164,12 +164,7 @@ impl Affinity {
         let since = self.pins.peek(session).map_or(now, |pin| pin.created_at);
         self.insert(
             session,
-            Pin {
-                provider: provider.clone(),
-                connection_id: connection.clone(),
-                created_at: since,
-                last_seen_at: now,
-            },
+            Pin { provider: provider.clone(), connection_id: connection.clone(), created_at: since, last_seen_at: now },
         );
     }
 
@@ -219,10 +214,8 @@ mod tests {
 
         /// Who gets a session, among the accounts with these numbers.
         fn choose(&mut self, session: &str, among: &[usize], now: Timestamp) -> Option<usize> {
-            let eligible: Vec<Eligible<'_>> = among
-                .iter()
-                .map(|&index| Eligible { connection: &self.accounts[index], last_used_at: None })
-                .collect();
+            let eligible: Vec<Eligible<'_>> =
+                among.iter().map(|&index| Eligible { connection: &self.accounts[index], last_used_at: None }).collect();
             let chosen = self.affinity.choose(session, &self.provider, &eligible, TTL, now)?;
             Some(among[chosen])
         }

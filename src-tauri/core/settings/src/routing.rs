@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::{ProviderId, choice, section};
 use routing::account::AccountStrategy;
+use routing::emergency;
 
 choice! {
     /// Under which names a provider's models are listed.
@@ -30,6 +31,11 @@ section! {
         pub account_strategy: BTreeMap<String, AccountStrategy>;
         /// Requests in a row that `round-robin` and `weighted` give one account before they move on.
         pub sticky_round_robin_limit: u32 = 1, in 1..=1_000;
+        /// What happens to a direct request whose provider has no credit left.
+        pub emergency_fallback: emergency::Config;
+        /// Whether a protected first target that failed for another reason than its quota is answered with 502 instead of 503.
+        pub protected_priority_infra_502: bool, env "PROTECTED_PRIORITY_INFRA_502_ENABLED",
+            wire "protectedPriorityInfra502";
     }
 }
 

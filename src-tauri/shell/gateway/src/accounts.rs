@@ -45,13 +45,7 @@ pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, mut steps: Vec<Step>) 
 }
 
 /// The account that the session is with, or from now on is.
-fn own(
-    gateway: &Gateway,
-    settings: &Settings,
-    turn: Turn<'_>,
-    provider: &ProviderId,
-    steps: &[Step],
-) -> Option<usize> {
+fn own(gateway: &Gateway, settings: &Settings, turn: Turn<'_>, provider: &ProviderId, steps: &[Step]) -> Option<usize> {
     let ttl = settings.session_affinity_ttl;
     if ttl.is_zero() {
         return None;
@@ -63,10 +57,8 @@ fn own(
     let session = session_name::hashed(provider, name);
     let connections = || steps.iter().map(|step| &step.candidate.connection);
     let used = gateway.engine().last_used(connections());
-    let eligible: Vec<Eligible<'_>> = connections()
-        .zip(used)
-        .map(|(connection, last_used_at)| Eligible { connection, last_used_at })
-        .collect();
+    let eligible: Vec<Eligible<'_>> =
+        connections().zip(used).map(|(connection, last_used_at)| Eligible { connection, last_used_at }).collect();
     let now = gateway.now();
     match turn {
         Turn::Of(_) => gateway.routing().bind(|pins| pins.choose(&session, provider, &eligible, ttl, now)),

@@ -21,6 +21,7 @@ use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::last_resort;
 use crate::plan::{Step, excluded_record, look, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
@@ -54,7 +55,11 @@ pub(crate) async fn run(
             if let Some(Turnaway::Local(limit)) = round.refusal {
                 return turned_away(request, &limit, round.recorder);
             }
-            return conclude(gateway, request, resolved, round.last, round.recorder);
+            let last = round.last.as_ref();
+            return match last_resort::ask(gateway, request, resolved, last, &mut round.recorder).await {
+                Some(rescue) => rescue.respond(gateway, request, round.recorder),
+                None => conclude(gateway, request, resolved, round.last, round.recorder),
+            };
         };
         gateway.clock().sleep_until(until).await;
     }

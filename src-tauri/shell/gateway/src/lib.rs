@@ -27,6 +27,7 @@ mod ingress;
 mod journal;
 mod judge;
 mod keep_alive;
+mod last_resort;
 mod learned_limits;
 mod listed_combos;
 mod live;
