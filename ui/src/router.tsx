@@ -5,6 +5,7 @@ import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
 import { ComboScreen, NewComboScreen } from "@/features/combos/ComboScreen";
 import { CombosScreen } from "@/features/combos/CombosScreen";
+import { ComboTestPanel } from "@/features/combos/ComboTestPanel";
 import { ExportPanel, ImportPanel } from "@/features/combos/TransferPanels";
 import { AddConnectionPanel } from "@/features/connections/AddConnectionPanel";
 import { ConnectionPanel } from "@/features/connections/ConnectionPanel";
@@ -113,6 +114,13 @@ const exportCombos = createRoute({
 const newCombo = createRoute({ getParentRoute: () => root, path: "/combos/new", component: NewComboScreen });
 const combo = createRoute({ getParentRoute: () => root, path: "/combos/$comboId", component: ComboScreen });
 
+const comboTest = createRoute({
+  getParentRoute: () => combo,
+  path: "/test",
+  staticData: panel,
+  component: ComboTestPanel,
+});
+
 const monitoring = createRoute({
   getParentRoute: () => root,
   path: "/monitoring",
@@ -183,7 +191,7 @@ const routeTree = root.addChildren([
   provider.addChildren([addConnection, endpoint, connection]),
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
-  combo,
+  combo.addChildren([comboTest]),
   monitoring.addChildren([health.addChildren([breaker]), cooldowns, quota, explain, simulate]),
   settings.addChildren([
     general,

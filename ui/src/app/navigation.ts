@@ -8,7 +8,7 @@ import {
   Bot,
   CircleHelp,
   Combine,
-  FlaskConical,
+  Dices,
   Gauge,
   House,
   Info,
@@ -54,7 +54,7 @@ export const navigation: readonly NavigationGroup[] = [
       { to: "/monitoring/cooldowns", icon: TimerReset, label: (m) => m.shell.cooldowns },
       { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
       { to: "/monitoring/explain", icon: CircleHelp, label: (m) => m.shell.explain },
-      { to: "/monitoring/simulate", icon: FlaskConical, label: (m) => m.shell.simulate },
+      { to: "/monitoring/simulate", icon: Dices, label: (m) => m.shell.simulate },
     ],
   },
   {

@@ -1,5 +1,6 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
+import { comboUse } from "./en.combo-use";
 import { combos } from "./en.combos";
 import { limits, quota } from "./en.limits";
 import { requests } from "./en.requests";
@@ -247,6 +248,10 @@ export const en = {
         title: "The proxy does not let it through",
         help: "Check the proxy's address and sign-in, or go without one.",
       },
+      no_connection: {
+        title: "No account may serve it",
+        help: "Connect an account of this provider, or switch one on.",
+      },
       other: { title: "The test failed", help: "The provider's own words are below." },
     },
   },
@@ -311,6 +316,7 @@ export const en = {
   modelLockout,
   names,
   combos,
+  comboUse,
   limits,
   quota,
   simulate,

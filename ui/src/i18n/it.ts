@@ -1,6 +1,7 @@
 /** Italian. The type makes a missing or surplus message a compile error. */
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
+import { comboUse } from "./it.combo-use";
 import { combos } from "./it.combos";
 import { limits, quota } from "./it.limits";
 import { requests } from "./it.requests";
@@ -251,6 +252,10 @@ export const it: Messages = {
         title: "Il proxy non lascia passare",
         help: "Controlla indirizzo e accesso del proxy, o fanne a meno.",
       },
+      no_connection: {
+        title: "Nessun account può servirlo",
+        help: "Collega un account di questo provider, o attivane uno.",
+      },
       other: { title: "La prova è fallita", help: "Qui sotto, le parole del provider." },
     },
   },
@@ -315,6 +320,7 @@ export const it: Messages = {
   modelLockout,
   names,
   combos,
+  comboUse,
   limits,
   quota,
   simulate,
