@@ -37,6 +37,8 @@ import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
 import { SimulateScreen } from "@/features/simulate/SimulateScreen";
 import { readSimulateSearch } from "@/features/simulate/search";
+import { readUsageSearch } from "@/features/usage/search";
+import { UsageScreen } from "@/features/usage/UsageScreen";
 
 /** Drawn beside the screen it belongs to, which stays where it was scrolled. */
 const panel = { panel: true };
@@ -68,6 +70,13 @@ const request = createRoute({
   path: "/$requestId",
   staticData: panel,
   component: RequestPanel,
+});
+
+const usage = createRoute({
+  getParentRoute: () => root,
+  path: "/usage",
+  validateSearch: readUsageSearch,
+  component: UsageScreen,
 });
 
 const providers = createRoute({ getParentRoute: () => root, path: "/providers", component: ProvidersScreen });
@@ -187,6 +196,7 @@ const routeTree = root.addChildren([
   home,
   setup,
   requests.addChildren([request]),
+  usage,
   providers.addChildren([pickProvider]),
   provider.addChildren([addConnection, endpoint, connection]),
   combos.addChildren([importCombos, exportCombos]),

@@ -6,6 +6,7 @@ import type { LinkProps } from "@tanstack/react-router";
 import {
   Activity,
   Bot,
+  ChartColumn,
   CircleHelp,
   Combine,
   Dices,
@@ -43,8 +44,10 @@ export const navigation: readonly NavigationGroup[] = [
     entries: [
       { to: "/home", icon: House, label: (m) => m.shell.home },
       { to: "/requests", icon: ListTree, label: (m) => m.shell.requests },
+      { to: "/usage", icon: ChartColumn, label: (m) => m.shell.usage },
       { to: "/providers", icon: Server, label: (m) => m.shell.providers },
       { to: "/combos", icon: Combine, label: (m) => m.shell.combos },
+      { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
     ],
   },
   {
@@ -52,7 +55,6 @@ export const navigation: readonly NavigationGroup[] = [
     entries: [
       { to: "/monitoring/health", icon: Activity, label: (m) => m.shell.health },
       { to: "/monitoring/cooldowns", icon: TimerReset, label: (m) => m.shell.cooldowns },
-      { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
       { to: "/monitoring/explain", icon: CircleHelp, label: (m) => m.shell.explain },
       { to: "/monitoring/simulate", icon: Dices, label: (m) => m.shell.simulate },
     ],

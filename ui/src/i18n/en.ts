@@ -2,6 +2,7 @@
 import { about, keys, names, security } from "./en.access";
 import { comboUse } from "./en.combo-use";
 import { combos } from "./en.combos";
+import { flow } from "./en.flow";
 import { limits, quota } from "./en.limits";
 import { requests } from "./en.requests";
 import {
@@ -14,6 +15,7 @@ import {
   resilience,
 } from "./en.resilience";
 import { simulate } from "./en.simulate";
+import { usage } from "./en.usage";
 import { counter } from "./plural";
 
 const count = counter("en");
@@ -53,6 +55,7 @@ export const en = {
     main: "Content",
     home: "Home",
     requests: "Requests",
+    usage: "Usage",
     providers: "Providers",
     settings: "Settings",
     general: "General",
@@ -310,6 +313,7 @@ export const en = {
   connectionHealth,
   cooldowns,
   explain,
+  flow,
   health,
   keys,
   modelCooldowns,
@@ -320,6 +324,7 @@ export const en = {
   limits,
   quota,
   simulate,
+  usage,
   requests,
   resilience,
   security,

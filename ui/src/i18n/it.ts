@@ -3,6 +3,7 @@ import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { comboUse } from "./it.combo-use";
 import { combos } from "./it.combos";
+import { flow } from "./it.flow";
 import { limits, quota } from "./it.limits";
 import { requests } from "./it.requests";
 import {
@@ -15,6 +16,7 @@ import {
   resilience,
 } from "./it.resilience";
 import { simulate } from "./it.simulate";
+import { usage } from "./it.usage";
 import { counter } from "./plural";
 
 const count = counter("it");
@@ -54,6 +56,7 @@ export const it: Messages = {
     main: "Contenuto",
     home: "Home",
     requests: "Richieste",
+    usage: "Consumi",
     providers: "Provider",
     settings: "Impostazioni",
     general: "Generali",
@@ -314,6 +317,7 @@ export const it: Messages = {
   connectionHealth,
   cooldowns,
   explain,
+  flow,
   health,
   keys,
   modelCooldowns,
@@ -324,6 +328,7 @@ export const it: Messages = {
   limits,
   quota,
   simulate,
+  usage,
   requests,
   resilience,
   security,

@@ -87,6 +87,8 @@ export function createFormat(locale: string) {
     clock: (instant: number) => clock.format(instant),
     clockSeconds: (instant: number) => clockSeconds.format(instant),
     day: (instant: number) => day.format(instant),
+    /** `1 Dec, 14:32`. */
+    dayClock: (instant: number) => dayClock.format(instant),
     full: (instant: number) => full.format(instant),
 
     relative(instant: number, now: number): string {

@@ -56,6 +56,7 @@ pub(crate) async fn run(
             }
             return conclude(gateway, request, resolved, round.last, round.recorder);
         };
+        round.recorder.waits_until(until);
         gateway.clock().sleep_until(until).await;
     }
 }
@@ -94,6 +95,7 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
                     if steps.is_empty() && round.recorder.journey.attempts.is_empty() && !full.is_empty() {
                         // Everyone is full: waits for the first.
                         let first = full.swap_remove(0);
+                        round.recorder.waits_for_place(&first.candidate, &first.entry.connection.name);
                         match admit::in_turn(gateway, &first, &terms).await {
                             Ok(Turned { attempt, queued }) => {
                                 round.recorder.waited(queued);

@@ -5,7 +5,8 @@ import { Section } from "@/components/Field";
 import { RelativeTime } from "@/components/Time";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useFormat, useMessages } from "@/i18n";
-import { answeredPart, useComboRecord } from "./use-combo-record";
+import { answeredPart } from "@/lib/usage";
+import { useComboRecord } from "./use-combo-record";
 
 export function ComboRecord({ comboId }: { comboId: string }) {
   const words = useMessages().comboUse.record;

@@ -10,8 +10,9 @@ import { Menu, MenuItem } from "@/components/ui/menu";
 import { Switch } from "@/components/ui/switch";
 import { useFormat, useMessages } from "@/i18n";
 import { targetOf } from "@/lib/combo-draft";
+import { answeredPart } from "@/lib/usage";
 import type { useComboActions } from "./use-combo-actions";
-import { answeredPart, useComboRecord } from "./use-combo-record";
+import { useComboRecord } from "./use-combo-record";
 import { useComboSwitch } from "./use-combo-switch";
 
 /** Names shown before the rest is only counted. */

@@ -49,11 +49,12 @@ pub use explanation::{
     RouteExplanation, RouteKind, TargetExplanation,
 };
 pub use health::{
-    BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, MemoryUsage, ProviderBreaker, ProviderHealth,
-    ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
+    BreakerCounts, ConnectionCounts, Health, HealthHistory, HealthHistoryQuery, HealthLockout, HealthStatus,
+    HealthStretch, MemoryUsage, ProviderBreaker, ProviderHealth, ProviderSummary, RateLimitStatus, StoreHealth,
+    SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
-pub use live::{Changed, EventsQuery, Live, Topic};
+pub use live::{Changed, EventsQuery, Live, Topic, UnderwayRequest, UnderwayStage};
 pub use model::{
     Alias, AliasChange, AliasDraft, AliasReply, Aliases, Model, ModelFilter, ModelPrice, ModelSupports, Models,
 };

@@ -246,6 +246,7 @@ impl<'p> Walk<'_, 'p> {
         }
         let Full { target, combo, at, step } = self.full.remove(0);
         let terms = self.terms(target);
+        self.end.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
         let turn = tokio::select! {
             biased;
             turn = admit::in_turn(self.gateway, &step, &terms) => turn,
