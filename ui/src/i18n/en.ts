@@ -101,6 +101,7 @@ export const en = {
     goTo: "Go to",
     actions: "Actions",
     appearance: "Appearance",
+    settings: "Settings",
     addConnection: "Add a connection",
     newKey: "Make a new key",
     newName: "Name a model",
@@ -142,6 +143,7 @@ export const en = {
     creditsExhausted: "Out of credit",
     terminal: "Out of service",
     unavailable: "Last request failed",
+    testFailed: "Last test failed",
     technical: {
       ready: "available: routing may choose it",
       degraded: "last attempt failed, still available",
@@ -150,6 +152,7 @@ export const en = {
       terminal: "terminal state: only a new key, a successful test or a reset brings it back",
       off: "isActive is false",
       probing: "a test is under way",
+      testFailed: "the test just now failed; a test changes nothing in routing, which may still choose it",
     },
   },
 

@@ -102,6 +102,7 @@ export const it: Messages = {
     goTo: "Vai a",
     actions: "Azioni",
     appearance: "Aspetto",
+    settings: "Impostazioni",
     addConnection: "Aggiungi una connessione",
     newKey: "Crea una nuova chiave",
     newName: "Dai un nome a un modello",
@@ -143,6 +144,7 @@ export const it: Messages = {
     creditsExhausted: "Credito esaurito",
     terminal: "Fuori servizio",
     unavailable: "Ultima richiesta fallita",
+    testFailed: "Ultima prova fallita",
     technical: {
       ready: "disponibile: l'instradamento può sceglierla",
       degraded: "l'ultimo tentativo è fallito, resta disponibile",
@@ -151,6 +153,7 @@ export const it: Messages = {
       terminal: "stato terminale: solo una nuova chiave, una prova riuscita o un ripristino la riportano in uso",
       off: "isActive è false",
       probing: "è in corso una prova",
+      testFailed: "la prova appena fatta è fallita; una prova non cambia l'instradamento, che può sceglierla ancora",
     },
   },
 

@@ -91,6 +91,7 @@ export function ProviderScreen() {
             filter={filter}
             openId={connectionId}
             testing={test.running}
+            failed={test.failed}
           />
         )}
       </Screen>
