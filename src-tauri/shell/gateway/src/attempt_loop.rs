@@ -63,6 +63,7 @@ pub(crate) async fn run(
                 None => conclude(gateway, request, resolved, round.last, round.recorder),
             };
         };
+        round.recorder.waits_until(until);
         gateway.clock().sleep_until(until).await;
     }
 }
@@ -144,6 +145,7 @@ async fn take_place(
     while round.recorder.journey.attempts.is_empty()
         && let Some(step) = queue.full.pop_front()
     {
+        round.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
         match admit::in_turn(gateway, &step, terms).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);

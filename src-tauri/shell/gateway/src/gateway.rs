@@ -36,6 +36,7 @@ use crate::pins;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
+use crate::underway::Rows;
 
 /// Namespace of the settings in the store: one document per section.
 pub const SETTINGS: &str = "settings";
@@ -96,6 +97,7 @@ struct Inner {
     engine: EngineHandle,
     events: Arc<Events>,
     counters: Arc<Counters>,
+    underway: Arc<Rows>,
     throttle: Mutex<Throttle>,
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
@@ -146,6 +148,7 @@ impl Gateway {
             engine,
             events,
             counters: Arc::default(),
+            underway: Arc::default(),
             throttle: Mutex::default(),
             memo: Mutex::default(),
             telemetry: Mutex::default(),
@@ -469,7 +472,11 @@ impl Gateway {
 
     pub fn live(&self) -> Live {
         let queued = u32::try_from(self.engine().waiting()).unwrap_or(u32::MAX);
-        Live { queued, ..self.0.counters.sample(self.now()) }
+        Live { queued, underway: self.0.underway.look(), ..self.0.counters.sample(self.now()) }
+    }
+
+    pub(crate) fn underway(&self) -> &Arc<Rows> {
+        &self.0.underway
     }
 
     pub(crate) fn counters(&self) -> &Arc<Counters> {
