@@ -8,11 +8,13 @@
 mod breaker;
 mod cast;
 mod classification;
+mod combo_waiting;
 mod connection_cooldown;
 mod cooldown_manager;
 mod cross_layer;
 mod egress;
 mod empty_answers;
+mod hostile;
 mod long_benches;
 mod model_cooldowns_api;
 mod model_lockout;

@@ -1042,6 +1042,8 @@ export type Live = {
 	queued: number,
 	tokensPerSecond: number,
 	requestsPerMinute: number,
+	/**  Requests that wait for an account to come back, who waits longest first; at most a hundred. */
+	waiting: WaitingRequest[],
 };
 
 /**  One model of one account that is left out until an instant. */
@@ -1916,6 +1918,17 @@ export type UsageSummary = {
 };
 
 export type Value = null | boolean | number | string | Value[] | { [key in string]: Value };
+
+/**  A request that waits for an account to come back. */
+export type WaitingRequest = {
+	id: string,
+	requestedModel: string,
+	agent: string | null,
+	since: Instant,
+	until: Instant,
+	/**  Whatever is back first. */
+	waitsFor: RequestExclusion | null,
+};
 
 /* Tauri Specta runtime */
 async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; data: T } | { status: "error"; error: E }> {

@@ -21,6 +21,7 @@ use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::pause::Pause;
 use crate::plan::{Step, excluded_record, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
@@ -44,6 +45,7 @@ pub(crate) async fn run(
     let mut round = Round { recorder, last: None, goes_on: true, refusal: None };
     let mut waited = Waited::default();
     loop {
+        let freed = gateway.engine().freed();
         let (steps, exclusions) = plan(gateway, request, resolved, provider);
         round.recorder.journey.exclusions = exclusions;
         round = match walk(gateway, request, steps, round).await {
@@ -56,7 +58,11 @@ pub(crate) async fn run(
             }
             return conclude(gateway, request, resolved, round.last, round.recorder);
         };
-        gateway.clock().sleep_until(until).await;
+        let kept_away = || {
+            let (steps, exclusions) = plan(gateway, request, resolved, provider);
+            steps.is_empty().then_some(exclusions)
+        };
+        Pause { gateway, request, until, freed }.over(kept_away).await;
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use domain::{Millis, Timestamp};
+use domain::request_log::ExclusionRecord;
+use domain::{Millis, RequestId, Timestamp};
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What is going on this very moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     pub in_flight: u32,
     pub queued: u32,
@@ -15,7 +16,25 @@ pub struct Live {
     pub tokens_per_second: f64,
     /// Requests that arrived in the last minute.
     pub requests_per_minute: u32,
+    /// Requests that wait for an account to come back, who waits longest first; at most [`SHOWN`].
+    pub waiting: Vec<WaitingRequest>,
 }
+
+/// A request that waits for an account to come back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingRequest {
+    pub id: RequestId,
+    pub requested_model: String,
+    /// The program that asks, where it says so.
+    pub agent: Option<String>,
+    pub since: Timestamp,
+    pub until: Timestamp,
+    /// Whatever is back first.
+    pub waits_for: Option<ExclusionRecord>,
+}
+
+/// The most waiting requests that are shown one by one.
+pub const SHOWN: usize = 100;
 
 const MINUTE: Millis = Millis::minutes(1);
 const TOKEN_WINDOW: Millis = Millis::seconds(10);
@@ -26,6 +45,8 @@ pub(crate) struct Counters {
     in_flight: AtomicU32,
     arrived: AtomicU64,
     recent: Mutex<Recent>,
+    waiting: Mutex<BTreeMap<u64, WaitingRequest>>,
+    waited: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +67,26 @@ impl Drop for InFlight {
     }
 }
 
+/// Shows one request as waiting for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct SeenWaiting {
+    counters: std::sync::Arc<Counters>,
+    number: u64,
+}
+
+impl Drop for SeenWaiting {
+    fn drop(&mut self) {
+        self.counters.waiting.lock().remove(&self.number);
+    }
+}
+
 impl Counters {
+    pub(crate) fn wait(self: &std::sync::Arc<Self>, request: WaitingRequest) -> SeenWaiting {
+        let number = self.waited.fetch_add(1, Ordering::Relaxed);
+        self.waiting.lock().insert(number, request);
+        SeenWaiting { counters: std::sync::Arc::clone(self), number }
+    }
+
     pub(crate) fn arrive(self: &std::sync::Arc<Self>, now: Timestamp) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.arrived.fetch_add(1, Ordering::Relaxed);
@@ -84,6 +124,7 @@ impl Counters {
             queued: 0,
             tokens_per_second: f64::from(u32::try_from(tokens).unwrap_or(u32::MAX)) / 10.0,
             requests_per_minute: u32::try_from(recent.arrivals.len()).unwrap_or(u32::MAX),
+            waiting: self.waiting.lock().values().take(SHOWN).cloned().collect(),
         }
     }
 }
@@ -102,7 +143,7 @@ mod tests {
         counters.tokens(at(0), 50);
         assert_eq!(
             counters.sample(at(9_999)),
-            Live { in_flight: 1, queued: 0, tokens_per_second: 5.0, requests_per_minute: 1 }
+            Live { in_flight: 1, tokens_per_second: 5.0, requests_per_minute: 1, ..Live::default() }
         );
         drop(held);
         assert_eq!(counters.sample(at(60_000)), Live::default());

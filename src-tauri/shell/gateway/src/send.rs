@@ -17,6 +17,7 @@ use resilience::stream_watchdog::{self, Budgets};
 use upstream::{BuildError, Call, Payload, Target};
 
 use crate::attempt::{Attempt, Overrun};
+use crate::egress;
 use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
@@ -136,6 +137,7 @@ async fn send_unlimited(
         request_id: request.id.as_str(),
     };
     let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
+    egress::leaves(gateway, &step.candidate, &target);
     let response = respond(gateway, outgoing, &target, wish.start_limit, &judge).await?;
     attempt.observe(response.headers());
     recorder.connected(response.status().as_u16());

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
-use super::Instant;
+use super::{Instant, RequestExclusion};
 
 /// A group of things that can change together. Reads provide topics, changes invalidate them.
 ///
@@ -34,7 +34,7 @@ pub struct Changed {
 }
 
 /// High-rate figures, sent only while someone looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Live {
     pub in_flight: u32,
@@ -42,6 +42,21 @@ pub struct Live {
     #[specta(type = u32)]
     pub tokens_per_second: f64,
     pub requests_per_minute: u32,
+    /// Requests that wait for an account to come back, who waits longest first; at most a hundred.
+    pub waiting: Vec<WaitingRequest>,
+}
+
+/// A request that waits for an account to come back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingRequest {
+    pub id: String,
+    pub requested_model: String,
+    pub agent: Option<String>,
+    pub since: Instant,
+    pub until: Instant,
+    /// Whatever is back first.
+    pub waits_for: Option<RequestExclusion>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]
@@ -78,6 +93,20 @@ impl From<gateway::Live> for Live {
             queued: live.queued,
             tokens_per_second: live.tokens_per_second,
             requests_per_minute: live.requests_per_minute,
+            waiting: live.waiting.into_iter().map(WaitingRequest::from).collect(),
+        }
+    }
+}
+
+impl From<gateway::WaitingRequest> for WaitingRequest {
+    fn from(request: gateway::WaitingRequest) -> Self {
+        WaitingRequest {
+            id: request.id.to_string(),
+            requested_model: request.requested_model,
+            agent: request.agent,
+            since: request.since.into(),
+            until: request.until.into(),
+            waits_for: request.waits_for.map(RequestExclusion::from),
         }
     }
 }

@@ -53,7 +53,7 @@ pub use health::{
     ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
-pub use live::{Changed, EventsQuery, Live, Topic};
+pub use live::{Changed, EventsQuery, Live, Topic, WaitingRequest};
 pub use model::{
     Alias, AliasChange, AliasDraft, AliasReply, Aliases, Model, ModelFilter, ModelPrice, ModelSupports, Models,
 };
