@@ -7,5 +7,6 @@
 mod crowd;
 mod kills;
 mod program;
+mod scripted;
 mod survival;
 mod tls;

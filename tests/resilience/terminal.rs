@@ -321,3 +321,30 @@ async fn a_restart_remembers_one_refusal_of_the_last_day() {
     assert_eq!(world.status(&c1), TestStatus::Banned);
     world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn a_phrase_can_be_tried_on_what_was_said_before_it_bans_anybody() {
+    // TS-24
+    let world = start().await;
+    let c1 = world.connect(AK, "first").await;
+    let c2 = world.connect(AK, "second").await;
+    world.script(&c1).then(Step::error(500, "account frozen by compliance, ticket 1"));
+    world.script(&c2).then(Step::error(500, "a plain fault"));
+    assert!(post_m1(&world, AK).await.status.is_server_error());
+    world.requests().await;
+    let preview = async |phrase: &str| {
+        let body = json!({ "phrase": phrase });
+        world.managed(Method::POST, "/api/resilience/banned-signals/preview", Some(body)).await
+    };
+    let frozen = preview("FROZEN by Compliance").await;
+    let hit: Vec<&str> =
+        frozen["matches"].as_array().expect("a list").iter().filter_map(|it| it["connectionName"].as_str()).collect();
+    assert_eq!(hit, ["first"], "{frozen}");
+    let both = preview("a").await;
+    assert_eq!(both["matches"].as_array().map(Vec::len), Some(2), "a broad phrase shows how broad it is: {both}");
+    assert_eq!(preview("never said").await["matches"], json!([]));
+    for account in [&c1, &c2] {
+        assert!(!world.status(account).is_terminal(), "a trial bans nobody");
+    }
+    world.check_invariants().await;
+}
