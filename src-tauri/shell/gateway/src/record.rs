@@ -2,13 +2,14 @@
 
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, Dialect, Millis, Usage};
+use domain::{Candidate, Dialect, Exclusion, Millis, Usage};
 use http::StatusCode;
 use routing::Journey;
 
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::plan::{Step, excluded_record};
 use crate::telemetry::Sample;
 use crate::usage_estimate;
 
@@ -141,6 +142,12 @@ impl Recorder {
         if let Some(open) = &mut self.open {
             open.execution_key = Some(execution_key.to_owned());
         }
+    }
+
+    /// An account does not let the request in.
+    pub(crate) fn shut_out(&mut self, step: &Step, exclusion: Exclusion) {
+        let name = step.entry.connection.name.clone();
+        self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
     }
 
     /// The next attempt waited so long for its turn.

@@ -216,9 +216,9 @@ pub const fn weighed(state: State) -> Breaker {
 }
 
 fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
-    let load = gateway.engine().load(&target.provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
+    let load = gateway.engine().load(provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
     Facts {
-        max_tools: load.max_tools.into_iter().chain(provider.limits.most_tools).min(),
+        max_tools: load.max_tools,
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
         in_flight: load.in_flight,
         max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),
