@@ -348,3 +348,38 @@ async fn a_phrase_can_be_tried_on_what_was_said_before_it_bans_anybody() {
     }
     world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn a_sign_in_that_is_refused_is_tried_again_three_times_before_it_expires() {
+    // TS-17, TS-18, also over a restart.
+    for heals in [false, true] {
+        let mut world = start().await;
+        let c1 = world.connect(OA, "c1").await;
+        world.script(&c1).then(Step::error(401, "the session has ended"));
+        for minutes in [5, 10, 20] {
+            post_m1(&world, OA).await;
+            assert_eq!(
+                (world.cooling(&c1), world.status(&c1)),
+                (Some(Millis::minutes(minutes)), TestStatus::Unavailable)
+            );
+            let asked = world.calls(&c1).len();
+            post_m1(&world, OA).await;
+            assert_eq!(world.calls(&c1).len(), asked, "not before its time");
+            world.restart().await;
+            world.advance(Millis::minutes(minutes));
+        }
+        if heals {
+            world.script(&c1).then(Step::ok("fine"));
+            assert_eq!(post_m1(&world, OA).await.status, 200);
+            assert_eq!((world.status(&c1), world.health(&c1).expired_retry_count), (TestStatus::Active, 0));
+        } else {
+            post_m1(&world, OA).await;
+            assert_eq!(world.status(&c1), TestStatus::Expired);
+            world.advance(Millis::hours(24));
+            let asked = world.calls(&c1).len();
+            assert_eq!(post_m1(&world, OA).await.status, 502);
+            assert_eq!(world.calls(&c1).len(), asked);
+        }
+        world.check_invariants().await;
+    }
+}

@@ -878,6 +878,14 @@ export type CountingWindow = {
 	now: Instant,
 };
 
+/**  What came of trying a credential. */
+export type CredentialCheck = {
+	ok: boolean,
+	/**  Why it failed, as in the reply of a test. */
+	problem: string | null,
+	checkedAt: Instant,
+};
+
 /**  A wire format. */
 export type Dialect = "chat" | "responses" | "messages" | "gemini";
 
@@ -957,6 +965,8 @@ export type Health = {
 	/**  Per connection id: requests waiting and running. */
 	rateLimitStatus: { [key in string]: RateLimitStatus },
 	lockouts: HealthLockout[],
+	/**  Per connection id: what came of the last try of a credential that nobody used. */
+	credentialHealth: { [key in string]: CredentialCheck },
 	store: StoreHealth,
 	/**  Whether a client key and a connection exist. */
 	setupComplete: boolean,

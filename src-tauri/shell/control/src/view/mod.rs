@@ -49,8 +49,8 @@ pub use explanation::{
     RouteExplanation, RouteKind, TargetExplanation,
 };
 pub use health::{
-    BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, MemoryUsage, ProviderBreaker, ProviderHealth,
-    ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
+    BreakerCounts, ConnectionCounts, CredentialCheck, Health, HealthLockout, HealthStatus, MemoryUsage,
+    ProviderBreaker, ProviderHealth, ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
 pub use live::{Changed, EventsQuery, Live, Topic, WaitingRequest};
