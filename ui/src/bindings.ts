@@ -882,6 +882,14 @@ export type CountingWindow = {
 	now: Instant,
 };
 
+/**  What came of trying a credential. */
+export type CredentialCheck = {
+	ok: boolean,
+	/**  Why it failed, as in the reply of a test. */
+	problem: string | null,
+	checkedAt: Instant,
+};
+
 /**  A wire format. */
 export type Dialect = "chat" | "responses" | "messages" | "gemini";
 
@@ -1000,6 +1008,8 @@ export type Health = {
 	/**  Per connection id: requests waiting and running. */
 	rateLimitStatus: { [key in string]: RateLimitStatus },
 	lockouts: HealthLockout[],
+	/**  Per connection id: what came of the last try of a credential that nobody used. */
+	credentialHealth: { [key in string]: CredentialCheck },
 	store: StoreHealth,
 	/**  Whether a client key and a connection exist. */
 	setupComplete: boolean,
@@ -2032,6 +2042,17 @@ export type UsageSummary = {
 };
 
 export type Value = null | boolean | number | string | Value[] | { [key in string]: Value };
+
+/**  A request that waits for an account to come back. */
+export type WaitingRequest = {
+	id: string,
+	requestedModel: string,
+	agent: string | null,
+	since: Instant,
+	until: Instant,
+	/**  Whatever is back first. */
+	waitsFor: RequestExclusion | null,
+};
 
 /* Tauri Specta runtime */
 async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; data: T } | { status: "error"; error: E }> {

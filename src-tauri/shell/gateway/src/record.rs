@@ -1,6 +1,6 @@
 //! Stage 12: the story of a request, written behind. Exactly one row for every request that was read, whatever ended it.
 
-use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
+use domain::request_log::{AttemptRecord, ExclusionRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
 use domain::{Candidate, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
@@ -87,6 +87,7 @@ impl Recorder {
             attempts: 0,
             stage: Stage::Choosing,
             since: record.at,
+            waits_for: None,
         });
         let glance = &request.glance;
         Recorder {
@@ -178,9 +179,10 @@ impl Recorder {
         self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
     }
 
-    /// It waits until then for somebody who rests.
-    pub(crate) fn waits_until(&self, until: Timestamp) {
+    /// It waits until then for somebody who rests, first of all for this one.
+    pub(crate) fn waits_for_rest(&self, until: Timestamp, soonest: Option<ExclusionRecord>) {
         self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
+        self.row.change(|row| row.waits_for = soonest);
     }
 
     /// The next attempt waited so long for its turn.

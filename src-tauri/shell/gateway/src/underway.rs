@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::request_log::ExclusionRecord;
 use domain::{Candidate, ConnectionId, ProviderId, RequestId, Timestamp};
 use parking_lot::Mutex;
 
@@ -29,7 +30,7 @@ pub enum Stage {
 }
 
 /// One request on its way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Underway {
     pub id: RequestId,
     pub arrived: Timestamp,
@@ -47,6 +48,8 @@ pub struct Underway {
     pub stage: Stage,
     /// Since when it is at this stage.
     pub since: Timestamp,
+    /// [`Stage::WaitsForRest`]: who is back first.
+    pub waits_for: Option<ExclusionRecord>,
 }
 
 impl Underway {
@@ -108,6 +111,7 @@ impl Row {
             if row.stage != stage {
                 row.stage = stage;
                 row.since = now;
+                row.waits_for = None;
             }
         });
     }
@@ -138,6 +142,7 @@ mod tests {
             attempts: 0,
             stage: Stage::Choosing,
             since: Timestamp::ZERO,
+            waits_for: None,
         }
     }
 
