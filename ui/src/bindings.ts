@@ -1983,6 +1983,8 @@ export type UnderwayRequest = {
 	since: Instant,
 	/**  `waits_for_rest`: when the first comes back. */
 	until: Instant | null,
+	/**  `waits_for_rest`: who is back first, and what keeps it away. */
+	waitsFor: RequestExclusion | null,
 };
 
 export type UnderwayStage = 
@@ -2042,17 +2044,6 @@ export type UsageSummary = {
 };
 
 export type Value = null | boolean | number | string | Value[] | { [key in string]: Value };
-
-/**  A request that waits for an account to come back. */
-export type WaitingRequest = {
-	id: string,
-	requestedModel: string,
-	agent: string | null,
-	since: Instant,
-	until: Instant,
-	/**  Whatever is back first. */
-	waitsFor: RequestExclusion | null,
-};
 
 /* Tauri Specta runtime */
 async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; data: T } | { status: "error"; error: E }> {

@@ -175,6 +175,7 @@ export function underway(id: string, part: Partial<UnderwayRequest> = {}): Under
     stage: "asking",
     since: arrived,
     until: null,
+    waitsFor: null,
     ...part,
   };
 }
