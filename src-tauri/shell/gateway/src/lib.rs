@@ -4,6 +4,7 @@
 //! hold, commit, relay, settle, record. Each stage is a function in the file of its name. [`Gateway`] is the handle that
 //! everything around it holds: management operations, the server, the window.
 
+mod accounts;
 mod address_book;
 mod admit;
 mod attempt;
@@ -27,6 +28,7 @@ mod ingress;
 mod journal;
 mod judge;
 mod keep_alive;
+mod last_resort;
 mod learned_limits;
 mod listed_combos;
 mod live;
@@ -35,6 +37,7 @@ mod models;
 mod ollama;
 mod path;
 mod pause;
+mod pins;
 mod pipeline;
 mod plan;
 mod record;
@@ -46,9 +49,11 @@ mod response_headers;
 mod routes;
 mod routing_handle;
 mod send;
+mod session_name;
 mod telemetry;
 mod throttle;
 mod translate;
+mod underway;
 mod upstream_body;
 mod usage_estimate;
 mod whole_body;
@@ -60,7 +65,8 @@ pub use engine_handle::EngineHandle;
 pub use error::{Blame, GatewayError};
 pub use events::{Changed, Topic};
 pub use gateway::{Error, Gateway, Parts, SETTINGS};
-pub use live::{Live, WaitingRequest};
+pub use live::Live;
 pub use routes::router;
 pub use telemetry::{Sample, Telemetries};
 pub use throttle::Throttle;
+pub use underway::{Stage, Underway};

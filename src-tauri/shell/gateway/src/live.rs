@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use domain::request_log::ExclusionRecord;
-use domain::{Millis, RequestId, Timestamp};
+use domain::{Millis, Timestamp};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+
+use crate::underway::Underway;
 
 /// What is going on this very moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,25 +17,9 @@ pub struct Live {
     pub tokens_per_second: f64,
     /// Requests that arrived in the last minute.
     pub requests_per_minute: u32,
-    /// Requests that wait for an account to come back, who waits longest first; at most [`SHOWN`].
-    pub waiting: Vec<WaitingRequest>,
+    /// The oldest requests on their way.
+    pub underway: Vec<Underway>,
 }
-
-/// A request that waits for an account to come back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaitingRequest {
-    pub id: RequestId,
-    pub requested_model: String,
-    /// The program that asks, where it says so.
-    pub agent: Option<String>,
-    pub since: Timestamp,
-    pub until: Timestamp,
-    /// Whatever is back first.
-    pub waits_for: Option<ExclusionRecord>,
-}
-
-/// The most waiting requests that are shown one by one.
-pub const SHOWN: usize = 100;
 
 const MINUTE: Millis = Millis::minutes(1);
 const TOKEN_WINDOW: Millis = Millis::seconds(10);
@@ -45,8 +30,6 @@ pub(crate) struct Counters {
     in_flight: AtomicU32,
     arrived: AtomicU64,
     recent: Mutex<Recent>,
-    waiting: Mutex<BTreeMap<u64, WaitingRequest>>,
-    waited: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -67,26 +50,7 @@ impl Drop for InFlight {
     }
 }
 
-/// Shows one request as waiting for as long as it lives.
-#[derive(Debug)]
-pub(crate) struct SeenWaiting {
-    counters: std::sync::Arc<Counters>,
-    number: u64,
-}
-
-impl Drop for SeenWaiting {
-    fn drop(&mut self) {
-        self.counters.waiting.lock().remove(&self.number);
-    }
-}
-
 impl Counters {
-    pub(crate) fn wait(self: &std::sync::Arc<Self>, request: WaitingRequest) -> SeenWaiting {
-        let number = self.waited.fetch_add(1, Ordering::Relaxed);
-        self.waiting.lock().insert(number, request);
-        SeenWaiting { counters: std::sync::Arc::clone(self), number }
-    }
-
     pub(crate) fn arrive(self: &std::sync::Arc<Self>, now: Timestamp) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.arrived.fetch_add(1, Ordering::Relaxed);
@@ -124,7 +88,7 @@ impl Counters {
             queued: 0,
             tokens_per_second: f64::from(u32::try_from(tokens).unwrap_or(u32::MAX)) / 10.0,
             requests_per_minute: u32::try_from(recent.arrivals.len()).unwrap_or(u32::MAX),
-            waiting: self.waiting.lock().values().take(SHOWN).cloned().collect(),
+            underway: Vec::new(),
         }
     }
 }

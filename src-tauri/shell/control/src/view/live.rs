@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Instant, RequestExclusion};
+use super::Instant;
 
 /// A group of things that can change together. Reads provide topics, changes invalidate them.
 ///
@@ -42,21 +42,48 @@ pub struct Live {
     #[specta(type = u32)]
     pub tokens_per_second: f64,
     pub requests_per_minute: u32,
-    /// Requests that wait for an account to come back, who waits longest first; at most a hundred.
-    pub waiting: Vec<WaitingRequest>,
+    /// Requests on their way, the oldest first; at most fifty.
+    pub underway: Vec<UnderwayRequest>,
 }
 
-/// A request that waits for an account to come back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+/// A request on its way: what it does, or what it waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WaitingRequest {
+pub struct UnderwayRequest {
     pub id: String,
+    /// When it arrived.
+    pub timestamp: Instant,
     pub requested_model: String,
     pub agent: Option<String>,
+    pub key_name: Option<String>,
+    pub combo_name: Option<String>,
+    /// Who is asked or waited for.
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub connection_id: Option<String>,
+    pub connection_name: Option<String>,
+    /// Attempts begun so far.
+    pub attempts: u32,
+    pub stage: UnderwayStage,
+    /// Since when it is at this stage.
     pub since: Instant,
-    pub until: Instant,
-    /// Whatever is back first.
-    pub waits_for: Option<RequestExclusion>,
+    /// `waits_for_rest`: when the first comes back.
+    pub until: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnderwayStage {
+    /// Nobody is asked yet, or the next one is chosen.
+    Choosing,
+    /// Its account has no free place.
+    WaitsForPlace,
+    /// Everyone rests.
+    WaitsForRest,
+    /// It is with the provider, which has not answered.
+    Asking,
+    /// The answer arrives.
+    Answering,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]
@@ -93,20 +120,35 @@ impl From<gateway::Live> for Live {
             queued: live.queued,
             tokens_per_second: live.tokens_per_second,
             requests_per_minute: live.requests_per_minute,
-            waiting: live.waiting.into_iter().map(WaitingRequest::from).collect(),
+            underway: live.underway.into_iter().map(UnderwayRequest::from).collect(),
         }
     }
 }
 
-impl From<gateway::WaitingRequest> for WaitingRequest {
-    fn from(request: gateway::WaitingRequest) -> Self {
-        WaitingRequest {
-            id: request.id.to_string(),
-            requested_model: request.requested_model,
-            agent: request.agent,
-            since: request.since.into(),
-            until: request.until.into(),
-            waits_for: request.waits_for.map(RequestExclusion::from),
+impl From<gateway::Underway> for UnderwayRequest {
+    fn from(row: gateway::Underway) -> Self {
+        let (stage, until) = match row.stage {
+            gateway::Stage::Choosing => (UnderwayStage::Choosing, None),
+            gateway::Stage::WaitsForPlace => (UnderwayStage::WaitsForPlace, None),
+            gateway::Stage::WaitsForRest(until) => (UnderwayStage::WaitsForRest, Some(until.into())),
+            gateway::Stage::Asking => (UnderwayStage::Asking, None),
+            gateway::Stage::Answering => (UnderwayStage::Answering, None),
+        };
+        UnderwayRequest {
+            id: row.id.to_string(),
+            timestamp: row.arrived.into(),
+            requested_model: row.requested_model,
+            agent: row.agent,
+            key_name: row.key_name,
+            combo_name: row.combo_name,
+            provider: row.provider.map(|id| id.to_string()),
+            model: row.model,
+            connection_id: row.connection.map(|id| id.to_string()),
+            connection_name: row.connection_name,
+            attempts: row.attempts,
+            stage,
+            since: row.since.into(),
+            until,
         }
     }
 }

@@ -35,11 +35,12 @@ use crate::attempt_loop;
 use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::pause::Pause;
+use crate::pause;
 use crate::record::Recorder;
 use crate::request_facts;
 
 use book::GatewayBook;
+pub(crate) use book::{bare as bare_target, facts as facts_of};
 pub use book::{catalogued, models_of, weighed};
 use order::{order, records};
 pub use preview::ComboTarget;
@@ -137,9 +138,10 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
-        let until = gateway.now() + pause;
-        Pause { gateway, request, until, freed }.over(|| kept_away(gateway, request, asked)).await;
         recorder = end.recorder;
+        let until = gateway.now() + pause;
+        recorder.waits_until(until, &kept_away(gateway, request, asked).unwrap_or_default());
+        pause::until(gateway, until, freed, || kept_away(gateway, request, asked).is_none()).await;
         // Everything is looked at afresh: what failed before the pause may serve now.
         recorder.journey.exhausted = Exhausted::default();
     }
