@@ -1983,8 +1983,6 @@ export type UnderwayRequest = {
 	since: Instant,
 	/**  `waits_for_rest`: when the first comes back. */
 	until: Instant | null,
-	/**  `waits_for_rest`: who is back first, and what keeps it away. */
-	waitsFor: RequestExclusion | null,
 };
 
 export type UnderwayStage = 

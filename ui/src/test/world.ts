@@ -175,7 +175,6 @@ export function underway(id: string, part: Partial<UnderwayRequest> = {}): Under
     stage: "asking",
     since: arrived,
     until: null,
-    waitsFor: null,
     ...part,
   };
 }

@@ -87,7 +87,6 @@ impl Recorder {
             attempts: 0,
             stage: Stage::Choosing,
             since: record.at,
-            waits_for: None,
         });
         let glance = &request.glance;
         Recorder {
@@ -179,10 +178,13 @@ impl Recorder {
         self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
     }
 
-    /// It waits until then for somebody who rests, first of all for this one.
-    pub(crate) fn waits_for_rest(&self, until: Timestamp, soonest: Option<ExclusionRecord>) {
+    /// It waits until then for somebody who rests: the first of these to be back.
+    pub(crate) fn waits_until(&self, until: Timestamp, kept_away: &[ExclusionRecord]) {
+        let back_at = |record: &&ExclusionRecord| record.exclusion.until.unwrap_or(Timestamp::MAX);
+        if let Some(first) = kept_away.iter().min_by_key(back_at) {
+            self.row.change(|row| row.wait_for(first));
+        }
         self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
-        self.row.change(|row| row.waits_for = soonest);
     }
 
     /// The next attempt waited so long for its turn.

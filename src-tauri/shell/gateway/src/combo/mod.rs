@@ -35,7 +35,7 @@ use crate::attempt_loop;
 use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::pause::Pause;
+use crate::pause;
 use crate::record::Recorder;
 use crate::request_facts;
 
@@ -138,9 +138,10 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
-        let until = gateway.now() + pause;
         recorder = end.recorder;
-        Pause { gateway, recorder: &recorder, until, freed }.over(|| kept_away(gateway, request, asked)).await;
+        let until = gateway.now() + pause;
+        recorder.waits_until(until, &kept_away(gateway, request, asked).unwrap_or_default());
+        pause::until(gateway, until, freed, || kept_away(gateway, request, asked).is_none()).await;
         // Everything is looked at afresh: what failed before the pause may serve now.
         recorder.journey.exhausted = Exhausted::default();
     }
