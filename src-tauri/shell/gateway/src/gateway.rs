@@ -26,6 +26,7 @@ use upstream::{Proxy, Route, Target, Transport};
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
 use crate::auto_disable;
 use crate::combos::Combos;
+use crate::egress::Egress;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
@@ -36,6 +37,7 @@ use crate::pins;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
+use crate::underway::Rows;
 
 /// Namespace of the settings in the store: one document per section.
 pub const SETTINGS: &str = "settings";
@@ -96,7 +98,9 @@ struct Inner {
     engine: EngineHandle,
     events: Arc<Events>,
     counters: Arc<Counters>,
+    underway: Arc<Rows>,
     throttle: Mutex<Throttle>,
+    egress: Egress,
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
     routing: RoutingHandle,
@@ -146,7 +150,9 @@ impl Gateway {
             engine,
             events,
             counters: Arc::default(),
+            underway: Arc::default(),
             throttle: Mutex::default(),
+            egress: Egress::default(),
             memo: Mutex::default(),
             telemetry: Mutex::default(),
             routing,
@@ -186,6 +192,11 @@ impl Gateway {
     /// What earlier answers leave for the next turn of their conversations.
     pub(crate) fn memo(&self) -> &Mutex<Memo> {
         &self.0.memo
+    }
+
+    /// What is known of the ways out.
+    pub(crate) fn egress(&self) -> &Egress {
+        &self.0.egress
     }
 
     /// What strategies remember.
@@ -347,6 +358,7 @@ impl Gateway {
         let before = self.connections();
         self.load_connections().await?;
         self.tell_limits(&before);
+        self.engine().frees();
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
@@ -469,7 +481,11 @@ impl Gateway {
 
     pub fn live(&self) -> Live {
         let queued = u32::try_from(self.engine().waiting()).unwrap_or(u32::MAX);
-        Live { queued, ..self.0.counters.sample(self.now()) }
+        Live { queued, underway: self.0.underway.look(), ..self.0.counters.sample(self.now()) }
+    }
+
+    pub(crate) fn underway(&self) -> &Arc<Rows> {
+        &self.0.underway
     }
 
     pub(crate) fn counters(&self) -> &Arc<Counters> {

@@ -1,16 +1,18 @@
 //! Stage 12: the story of a request, written behind. Exactly one row for every request that was read, whatever ended it.
 
-use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
+use domain::request_log::{AttemptRecord, ExclusionRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
 use domain::{Candidate, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
 use routing::Journey;
+use std::sync::Arc;
 
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record};
 use crate::telemetry::Sample;
+use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
 /// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
@@ -28,6 +30,8 @@ pub(crate) struct Recorder {
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
+    /// What is shown of it while it runs; its parts share it.
+    row: Arc<Row>,
 }
 
 /// A call that may be given up before it has answered.
@@ -77,6 +81,22 @@ impl Recorder {
             strategy: None,
             trace: Trace::default(),
         });
+        let row = gateway.underway().enter(Underway {
+            id: record.id.clone(),
+            arrived: record.at,
+            requested_model: record.requested_model.clone(),
+            agent: record.agent.clone(),
+            key_name: record.key_name.clone(),
+            combo_name: None,
+            provider: None,
+            model: None,
+            connection: None,
+            connection_name: None,
+            attempts: 0,
+            stage: Stage::Choosing,
+            since: record.at,
+            waits_for: None,
+        });
         let glance = &request.glance;
         Recorder {
             gateway: gateway.clone(),
@@ -88,6 +108,7 @@ impl Recorder {
             estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
             output_bytes: 0,
             finished: false,
+            row: Arc::new(row),
         }
     }
 
@@ -104,6 +125,7 @@ impl Recorder {
             estimated_input: self.estimated_input,
             output_bytes: 0,
             finished: true,
+            row: Arc::clone(&self.row),
         }
     }
 
@@ -138,6 +160,7 @@ impl Recorder {
     pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
         self.record.combo_name = Some(name.to_owned());
         self.record.strategy = Some(strategy.to_owned());
+        self.row.change(|row| row.combo_name = Some(name.to_owned()));
     }
 
     /// How the account was chosen, in one word.
@@ -158,6 +181,18 @@ impl Recorder {
         self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
     }
 
+    /// It waits for a place at this account.
+    pub(crate) fn waits_for_place(&self, candidate: &Candidate, connection_name: &str) {
+        self.row.change(|row| row.towards(candidate, connection_name));
+        self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
+    }
+
+    /// It waits until then for somebody who rests, first of all for this one.
+    pub(crate) fn waits_for_rest(&self, until: Timestamp, soonest: Option<ExclusionRecord>) {
+        self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
+        self.row.change(|row| row.waits_for = soonest);
+    }
+
     /// The next attempt waited so long for its turn.
     pub(crate) fn waited(&mut self, length: Millis) {
         self.queued = length;
@@ -174,6 +209,11 @@ impl Recorder {
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.addressed(candidate, connection_name, target);
+        self.row.change(|row| {
+            row.towards(candidate, connection_name);
+            row.attempts = row.attempts.saturating_add(1);
+        });
+        self.row.turn_to(Stage::Asking, self.gateway.now());
         self.open = Some(AttemptRecord {
             n,
             provider: candidate.provider.clone(),
@@ -265,12 +305,14 @@ impl Recorder {
         {
             open.first_token = Some(now.since(open.started_at));
             self.record.time_to_first_token = Some(now.since(self.record.at));
+            self.row.turn_to(Stage::Answering, now);
         }
     }
 
     /// The open attempt is over.
     pub(crate) fn end_attempt(&mut self, kind: &str, decision: &str, message: Option<&str>) {
         let Some(mut open) = self.open.take() else { return };
+        self.row.turn_to(Stage::Choosing, self.gateway.now());
         open.duration = self.gateway.now().since(open.started_at);
         open.kind = kind.to_owned();
         open.decision = decision.to_owned();

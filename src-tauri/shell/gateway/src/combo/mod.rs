@@ -20,6 +20,7 @@ mod walk;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use domain::request_log::ExclusionRecord;
 use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
@@ -35,6 +36,7 @@ use crate::attempt_loop;
 use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::pause::Pause;
 use crate::record::Recorder;
 use crate::request_facts;
 
@@ -113,6 +115,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     let deadline = begun + asked.config.time_limit();
     let mut effort = Effort::default();
     loop {
+        let freed = gateway.engine().freed();
         let (expansion, pool_size) = expansion(gateway, request, asked);
         let plan = match plan(gateway, asked, &facts, expansion) {
             Ok(plan) => plan,
@@ -142,8 +145,9 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
-        gateway.clock().sleep_until(gateway.now() + pause).await;
+        let until = gateway.now() + pause;
         recorder = end.recorder;
+        Pause { gateway, recorder: &recorder, until, freed }.over(|| kept_away(gateway, request, asked)).await;
         // Everything is looked at afresh: what failed before the pause may serve now.
         recorder.journey.exhausted = Exhausted::default();
     }
@@ -211,6 +215,16 @@ fn goes_on(
         }
         Decision::Wait { .. } | Decision::TooLong { .. } | Decision::Never => None,
     }
+}
+
+/// What stands in the way of each target now; nothing once one of them can be asked.
+fn kept_away(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> Option<Vec<ExclusionRecord>> {
+    let record = |target: Target| {
+        let (provider, model) = (target.provider.clone(), target.model.clone());
+        let exclusion = spared(target)?;
+        Some(ExclusionRecord { provider, model, connection: None, connection_name: None, exclusion })
+    };
+    expansion(gateway, request, asked).0.targets.into_iter().map(record).collect()
 }
 
 /// How well models suit tasks, as far as nobody says otherwise.
