@@ -987,7 +987,7 @@ export type FieldProblem = {
 };
 
 /**  What a flag is about. */
-export type FlagGroup = "security" | "routing" | "catalogue";
+export type FlagGroup = "security" | "routing" | "streaming" | "catalogue";
 
 export type Health = {
 	status: HealthStatus,

@@ -118,10 +118,12 @@ export const requests = {
       empty_or_garbled: "The answer was empty or unreadable",
       invalid_request: "The provider refused the request itself",
       client_aborted: "The agent left",
+      called_off: "Called off while it ran",
     },
     decisions: {
       answer: "Its answer was passed on.",
       next_connection: "Went on to the next connection.",
+      lost: "Another target was faster.",
       emergency_fallback: "No credit was left: one try went to the emergency fallback.",
       last: "No other connection was left to try.",
       stop: "Stopped: another connection would have said the same.",

@@ -120,10 +120,12 @@ export const requests: Messages["requests"] = {
       empty_or_garbled: "La risposta era vuota o illeggibile",
       invalid_request: "Il provider ha rifiutato la richiesta stessa",
       client_aborted: "L'agente se n'è andato",
+      called_off: "Interrotto in corso",
     },
     decisions: {
       answer: "La sua risposta è stata consegnata.",
       next_connection: "Si è passati alla connessione successiva.",
+      lost: "Un'altra destinazione è stata più veloce.",
       emergency_fallback: "Non c'era più credito: un tentativo è andato al ripiego d'emergenza.",
       last: "Non restava nessun'altra connessione da provare.",
       stop: "Ci si è fermati: un'altra connessione avrebbe detto lo stesso.",

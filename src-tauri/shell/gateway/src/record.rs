@@ -34,6 +34,14 @@ pub(crate) struct Recorder {
     row: Arc<Row>,
 }
 
+/// A call that may be given up before it has answered.
+pub(crate) struct CalledOff {
+    pub(crate) candidate: Candidate,
+    pub(crate) connection_name: String,
+    pub(crate) execution_key: String,
+    pub(crate) started_at: Timestamp,
+}
+
 /// How a request ended, in the words of its row.
 pub(crate) struct End<'a> {
     pub(crate) status: u16,
@@ -202,11 +210,7 @@ impl Recorder {
     /// An attempt begins.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-        self.record.target = Some(target);
-        self.record.provider = Some(candidate.provider.clone());
-        self.record.model = Some(candidate.model.clone());
-        self.record.connection = Some(candidate.connection.clone());
-        self.record.connection_name = Some(connection_name.to_owned());
+        self.addressed(candidate, connection_name, target);
         self.row.change(|row| {
             row.towards(candidate, connection_name);
             row.attempts = row.attempts.saturating_add(1);
@@ -229,6 +233,54 @@ impl Recorder {
             decision: String::new(),
             message: None,
         });
+    }
+
+    /// The story goes on with an attempt that was begun apart from it ([`Recorder::part`]) and is still open.
+    pub(crate) fn go_on_with(&mut self, mut part: Recorder) {
+        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        self.open = part.open.take().map(|open| AttemptRecord { n, ..open });
+        self.output_bytes = part.output_bytes;
+        self.warn(std::mem::take(&mut part.journey.warnings));
+        let (record, of_part) = (&mut self.record, &mut part.record);
+        record.target = of_part.target;
+        record.provider = of_part.provider.take();
+        record.model = of_part.model.take();
+        record.connection = of_part.connection.take();
+        record.connection_name = of_part.connection_name.take();
+        record.time_to_first_token = of_part.time_to_first_token;
+        record.usage.absorb(&of_part.usage);
+    }
+
+    /// An attempt was called off while it ran, which says nothing about how fast or reliable its target is.
+    pub(crate) fn called_off(&mut self, call: CalledOff, kind: &str, decision: &str) {
+        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let CalledOff { candidate, connection_name, execution_key, started_at } = call;
+        self.journey.attempts.push(AttemptRecord {
+            n,
+            provider: candidate.provider,
+            model: candidate.model,
+            connection: candidate.connection,
+            connection_name,
+            started_at,
+            queued: Millis::ZERO,
+            execution_key: Some(execution_key),
+            connect: None,
+            first_token: None,
+            duration: self.gateway.now().since(started_at),
+            status: None,
+            kind: kind.to_owned(),
+            decision: decision.to_owned(),
+            message: None,
+        });
+    }
+
+    /// Who is asked, should nothing more come of it.
+    pub(crate) fn addressed(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
+        self.record.target = Some(target);
+        self.record.provider = Some(candidate.provider.clone());
+        self.record.model = Some(candidate.model.clone());
+        self.record.connection = Some(candidate.connection.clone());
+        self.record.connection_name = Some(connection_name.to_owned());
     }
 
     /// The response head arrived.

@@ -1,7 +1,7 @@
 //! Requests to combos: from the name to an answer (gateway specification, 3).
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
-//! another, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
+//! another, [`hedge`] gives a slow one company, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
 //! finds the words when nobody served.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
@@ -9,6 +9,7 @@
 mod answer;
 mod book;
 mod chain;
+mod hedge;
 mod order;
 mod panel;
 mod preview;
@@ -124,7 +125,13 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         recorder.journey.exclusions = records(&plan);
         let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {
-            Plan::Ranked { .. } => walk::walk(&scene, request, &order(&asked.combo.name, &plan), recorder).await,
+            Plan::Ranked { .. } => {
+                let order = order(&asked.combo.name, &plan);
+                match asked.config.hedge_after() {
+                    Some(delay) => hedge::walk(&scene, request, delay, &order, recorder).await,
+                    None => walk::walk(&scene, request, &order, recorder).await,
+                }
+            }
             Plan::Panel { .. } => panel::ask(&scene, request, &plan, recorder).await,
             Plan::Chain { .. } => chain::ask(&scene, request, &plan, recorder).await,
         };
