@@ -192,6 +192,8 @@ export const requests = {
     warnings: "Changed on the way",
     changes: {
       BACKGROUND_DEGRADE: "“background” was removed: the answer was given directly instead.",
+      CONTEXT_HANDOFF: "A summary of the conversation was put before it for the new account.",
+      DROPPED_REASONING: "Earlier thinking was left out: the provider refused or cannot read it.",
     },
 
     ids: "Identifiers",

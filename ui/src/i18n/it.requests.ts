@@ -194,6 +194,8 @@ export const requests: Messages["requests"] = {
     warnings: "Modificato lungo la strada",
     changes: {
       BACKGROUND_DEGRADE: "«background» è stato tolto: la risposta è arrivata direttamente.",
+      CONTEXT_HANDOFF: "Per il nuovo account è stato anteposto un riassunto della conversazione.",
+      DROPPED_REASONING: "Il ragionamento precedente è stato tolto: il provider lo ha rifiutato o non sa leggerlo.",
     },
 
     ids: "Identificativi",

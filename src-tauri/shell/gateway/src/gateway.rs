@@ -166,6 +166,8 @@ impl Gateway {
         self.load_combos().await?;
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
         self.rebuild_names();
+        let telemetry = Telemetries::read(self.store(), self.now()).await?;
+        *self.0.telemetry.lock() = telemetry;
         let learned = learned_limits::load(self.store()).await?;
         self.engine().restore(self.store().load_resilience().await?, learned);
         Ok(())

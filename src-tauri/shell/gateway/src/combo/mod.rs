@@ -2,13 +2,14 @@
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
 //! another, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
-//! finds the words when nobody served.
+//! finds the words when nobody served, [`handoff`] sums a conversation up for the next account.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
 
 mod answer;
 mod book;
 mod chain;
+mod handoff;
 mod order;
 mod panel;
 mod preview;
@@ -127,6 +128,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let end = match ended {
             Ended::Answered(answered) => {
                 let Answered { served, step, attempt, recorder } = *answered;
+                handoff::consider(&scene, request, &step);
                 return attempt_loop::answer(gateway, request, &step, served, attempt, recorder);
             }
             Ended::Nobody(end) => *end,
