@@ -124,6 +124,7 @@ export const requests: Messages["requests"] = {
     decisions: {
       answer: "La sua risposta è stata consegnata.",
       next_connection: "Si è passati alla connessione successiva.",
+      emergency_fallback: "Non c'era più credito: un tentativo è andato al ripiego d'emergenza.",
       last: "Non restava nessun'altra connessione da provare.",
       stop: "Ci si è fermati: un'altra connessione avrebbe detto lo stesso.",
       left: "Non c'era altro da fare.",
@@ -196,6 +197,10 @@ export const requests: Messages["requests"] = {
       BACKGROUND_DEGRADE: "«background» è stato tolto: la risposta è arrivata direttamente.",
       CONTEXT_HANDOFF: "Per il nuovo account è stato anteposto un riassunto della conversazione.",
       DROPPED_REASONING: "Il ragionamento precedente è stato tolto: il provider lo ha rifiutato o non sa leggerlo.",
+      EMERGENCY_FALLBACK: "Il provider non aveva più credito: ha risposto il ripiego d'emergenza.",
+      EMERGENCY_FALLBACK_TOOLS: "Il ripiego d'emergenza non è stato provato: la richiesta porta strumenti.",
+      EMERGENCY_FALLBACK_UNAVAILABLE:
+        "Il ripiego d'emergenza non è stato provato: nessuna connessione lì era disponibile.",
     },
 
     ids: "Identificativi",

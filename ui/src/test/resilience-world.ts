@@ -5,6 +5,7 @@ import type {
   CooldownConnection,
   ExclusionExplanation,
   Health,
+  HealthHistory,
   ModelCooldown,
   ResilienceExplanation,
   SettingField,
@@ -125,6 +126,14 @@ export const health: Health = {
   setupComplete: true,
 };
 
+/** An hour without a request. */
+export const quiet: HealthHistory = {
+  since: inSeconds(-3_600),
+  until: inSeconds(0),
+  stretchMs: 60_000,
+  stretches: [],
+};
+
 function field(path: string, kind: string, byDefault: Value, part: Partial<SettingField> = {}): SettingField {
   return {
     path: path.includes(".") ? `resilienceSettings.${path}` : path,
@@ -221,6 +230,7 @@ export function resilienceWorld(part: Partial<Spared> = {}): Answers {
   const state: Spared = { rows: [], locks: [], breakers: [], explanations: [], fields: resilienceFields, ...part };
   return {
     health_get: () => health,
+    health_history: () => quiet,
     breakers_list: () => ({ breakers: state.breakers }),
     breaker_reset: ({ id }) => {
       state.breakers = state.breakers.map((b) => (b.provider === id ? breaker(id) : b));

@@ -21,7 +21,8 @@ use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, plan};
+use crate::last_resort;
+use crate::plan::{Step, look, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
@@ -56,8 +57,13 @@ pub(crate) async fn run(
             if let Some(limit) = round.limit {
                 return turned_away(request, &limit, round.recorder);
             }
-            return conclude(gateway, request, resolved, round.last, round.recorder);
+            let last = round.last.as_ref();
+            return match last_resort::ask(gateway, request, resolved, last, &mut round.recorder).await {
+                Some(rescue) => rescue.respond(gateway, request, round.recorder),
+                None => conclude(gateway, request, resolved, round.last, round.recorder),
+            };
         };
+        round.recorder.waits_until(until);
         gateway.clock().sleep_until(until).await;
     }
 }
@@ -139,6 +145,7 @@ async fn take_place(
     while round.recorder.journey.attempts.is_empty()
         && let Some(step) = queue.full.pop_front()
     {
+        round.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
         match admit::in_turn(gateway, &step, terms).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);
@@ -219,7 +226,7 @@ fn wait(
     if !round.goes_on {
         return None;
     }
-    let (steps, exclusions) = plan(gateway, request, resolved, provider);
+    let (steps, exclusions) = look(gateway, request, resolved, provider);
     let until = if steps.is_empty() { routing::exhaustion::recovers_at(&exclusions) } else { None }?;
     let now = gateway.now();
     let settings = gateway.settings();

@@ -192,6 +192,12 @@ impl EngineHandle {
         load
     }
 
+    /// When accounts were last asked, one after another.
+    pub(crate) fn last_used<'c>(&self, accounts: impl Iterator<Item = &'c ConnectionId>) -> Vec<Option<Timestamp>> {
+        let engine = self.inner.engine.lock();
+        accounts.map(|account| engine.last_used_at(account)).collect()
+    }
+
     /// How many wait for their turn.
     pub fn waiting(&self) -> usize {
         self.inner.waiting.lock().len()

@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
-use domain::{Clock, ProviderId, Timestamp};
+use domain::{Clock, ConnectionId, ProviderId, Timestamp};
 use parking_lot::Mutex;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -32,9 +32,11 @@ use crate::judge::OperatorRules;
 use crate::learned_limits;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
+use crate::pins;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
+use crate::underway::Rows;
 
 /// Namespace of the settings in the store: one document per section.
 pub const SETTINGS: &str = "settings";
@@ -95,6 +97,7 @@ struct Inner {
     engine: EngineHandle,
     events: Arc<Events>,
     counters: Arc<Counters>,
+    underway: Arc<Rows>,
     throttle: Mutex<Throttle>,
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
@@ -145,6 +148,7 @@ impl Gateway {
             engine,
             events,
             counters: Arc::default(),
+            underway: Arc::default(),
             throttle: Mutex::default(),
             memo: Mutex::default(),
             telemetry: Mutex::default(),
@@ -155,6 +159,7 @@ impl Gateway {
         gateway.tracker().spawn(learned_limits::keep(gateway.clone()));
         gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
         gateway.tracker().spawn(RoutingHandle::remember(gateway.clone()));
+        gateway.tracker().spawn(pins::keep(gateway.clone()));
         Ok(gateway)
     }
 
@@ -165,6 +170,8 @@ impl Gateway {
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
+        let pins = pins::load(self.store()).await?;
+        self.routing().bind(|affinity| affinity.restore(pins));
         self.rebuild_names();
         let telemetry = Telemetries::read(self.store(), self.now()).await?;
         *self.0.telemetry.lock() = telemetry;
@@ -350,6 +357,12 @@ impl Gateway {
         Ok(())
     }
 
+    /// The connection is gone.
+    pub fn forget_connection(&self, connection: &ConnectionId) {
+        self.engine().forget(connection);
+        self.routing().bind(|pins| pins.forget(connection));
+    }
+
     /// Client keys changed in the store.
     pub async fn reload_keys(&self) -> Result<(), Error> {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
@@ -461,7 +474,11 @@ impl Gateway {
 
     pub fn live(&self) -> Live {
         let queued = u32::try_from(self.engine().waiting()).unwrap_or(u32::MAX);
-        Live { queued, ..self.0.counters.sample(self.now()) }
+        Live { queued, underway: self.0.underway.look(), ..self.0.counters.sample(self.now()) }
+    }
+
+    pub(crate) fn underway(&self) -> &Arc<Rows> {
+        &self.0.underway
     }
 
     pub(crate) fn counters(&self) -> &Arc<Counters> {

@@ -2,15 +2,17 @@
 
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, Dialect, Exclusion, Millis, Usage};
+use domain::{Candidate, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
 use routing::Journey;
+use std::sync::Arc;
 
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record};
 use crate::telemetry::{SUCCESS, Sample};
+use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
 /// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
@@ -28,6 +30,8 @@ pub(crate) struct Recorder {
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
+    /// What is shown of it while it runs; its parts share it.
+    row: Arc<Row>,
 }
 
 /// How a request ended, in the words of its row.
@@ -69,6 +73,21 @@ impl Recorder {
             strategy: None,
             trace: Trace::default(),
         });
+        let row = gateway.underway().enter(Underway {
+            id: record.id.clone(),
+            arrived: record.at,
+            requested_model: record.requested_model.clone(),
+            agent: record.agent.clone(),
+            key_name: record.key_name.clone(),
+            combo_name: None,
+            provider: None,
+            model: None,
+            connection: None,
+            connection_name: None,
+            attempts: 0,
+            stage: Stage::Choosing,
+            since: record.at,
+        });
         let glance = &request.glance;
         Recorder {
             gateway: gateway.clone(),
@@ -80,6 +99,7 @@ impl Recorder {
             estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
             output_bytes: 0,
             finished: false,
+            row: Arc::new(row),
         }
     }
 
@@ -96,6 +116,7 @@ impl Recorder {
             estimated_input: self.estimated_input,
             output_bytes: 0,
             finished: true,
+            row: Arc::clone(&self.row),
         }
     }
 
@@ -130,6 +151,7 @@ impl Recorder {
     pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
         self.record.combo_name = Some(name.to_owned());
         self.record.strategy = Some(strategy.to_owned());
+        self.row.change(|row| row.combo_name = Some(name.to_owned()));
     }
 
     /// How the account was chosen, in one word.
@@ -148,6 +170,17 @@ impl Recorder {
     pub(crate) fn shut_out(&mut self, step: &Step, exclusion: Exclusion) {
         let name = step.entry.connection.name.clone();
         self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
+    }
+
+    /// It waits for a place at this account.
+    pub(crate) fn waits_for_place(&self, candidate: &Candidate, connection_name: &str) {
+        self.row.change(|row| row.towards(candidate, connection_name));
+        self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
+    }
+
+    /// It waits until then for somebody who rests.
+    pub(crate) fn waits_until(&self, until: Timestamp) {
+        self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
     }
 
     /// The next attempt waited so long for its turn.
@@ -170,6 +203,11 @@ impl Recorder {
         self.record.model = Some(candidate.model.clone());
         self.record.connection = Some(candidate.connection.clone());
         self.record.connection_name = Some(connection_name.to_owned());
+        self.row.change(|row| {
+            row.towards(candidate, connection_name);
+            row.attempts = row.attempts.saturating_add(1);
+        });
+        self.row.turn_to(Stage::Asking, self.gateway.now());
         self.open = Some(AttemptRecord {
             n,
             provider: candidate.provider.clone(),
@@ -213,12 +251,14 @@ impl Recorder {
         {
             open.first_token = Some(now.since(open.started_at));
             self.record.time_to_first_token = Some(now.since(self.record.at));
+            self.row.turn_to(Stage::Answering, now);
         }
     }
 
     /// The open attempt is over.
     pub(crate) fn end_attempt(&mut self, kind: &str, decision: &str, message: Option<&str>) {
         let Some(mut open) = self.open.take() else { return };
+        self.row.turn_to(Stage::Choosing, self.gateway.now());
         open.duration = self.gateway.now().since(open.started_at);
         open.kind = kind.to_owned();
         open.decision = decision.to_owned();
@@ -234,12 +274,7 @@ impl Recorder {
             ms = open.duration.as_millis(),
             "attempt"
         );
-        self.gateway.telemetry().lock().record(
-            &open.provider,
-            &open.model,
-            &open.connection,
-            Sample::of(&open),
-        );
+        self.gateway.telemetry().lock().record(&open.provider, &open.model, &open.connection, Sample::of(&open));
         self.journey.attempts.push(open);
     }
 

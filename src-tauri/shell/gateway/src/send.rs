@@ -16,6 +16,7 @@ use resilience::stream_watchdog::{self, Budgets};
 use resilience::{LocalLimit, tool_limit};
 use upstream::{BuildError, Call, Payload, Target};
 
+use crate::accounts;
 use crate::attempt::{Attempt, Overrun};
 use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
@@ -101,8 +102,25 @@ pub(crate) struct Wish {
     pub(crate) start_limit: Option<Millis>,
 }
 
-/// Makes one attempt, within the execution limit of its queue.
+/// Makes one attempt, within the execution limit of its queue, and tells whoever distributes requests over accounts.
 pub(crate) async fn send(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    wish: &Wish,
+    attempt: &Attempt,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    accounts::asked(gateway, step);
+    let sent = send_in_time(gateway, request, step, wish, attempt, recorder).await;
+    match &sent {
+        Ok(_) => accounts::served(gateway, request, step),
+        Err(failed) => accounts::failed(gateway, request, step, &failed.diagnosis.outcome),
+    }
+    sent
+}
+
+async fn send_in_time(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,

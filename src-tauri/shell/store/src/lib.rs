@@ -51,7 +51,7 @@ pub use connections::{CredentialChange, StoredConnection};
 pub use error::{CredentialError, Error};
 pub use quota::QuotaPoint;
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};
-pub use usage::{GroupBy, UsageGroup, UsageSummary, UsageTotals};
+pub use usage::{FinishedRequest, GroupBy, UsageGroup, UsageSummary, UsageTotals};
 pub use writer::StoreHealth;
 
 use database::Database;

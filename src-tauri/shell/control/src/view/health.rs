@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use specta::Type;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::{BreakerState, Instant};
 
@@ -150,4 +150,48 @@ pub struct StoreHealth {
     /// Request records lost because the queue was full.
     #[specta(type = u32)]
     pub dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct HealthHistoryQuery {
+    /// How far back, 1..=1440; 60 when absent.
+    #[specta(optional)]
+    pub minutes: Option<u32>,
+}
+
+/// How requests fared of late.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthHistory {
+    pub since: Instant,
+    pub until: Instant,
+    /// Length of each stretch.
+    #[specta(type = u32)]
+    pub stretch_ms: u64,
+    /// In order; those in which no request arrived are left out.
+    pub stretches: Vec<HealthStretch>,
+}
+
+/// The requests that arrived within one stretch and are over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthStretch {
+    /// Its beginning.
+    pub at: Instant,
+    pub successes: u32,
+    pub failures: u32,
+    /// The client left.
+    pub aborted: u32,
+    /// How long answered requests took; `null` without any.
+    #[specta(type = Option<u32>)]
+    pub p50_ms: Option<u64>,
+    #[specta(type = Option<u32>)]
+    pub p95_ms: Option<u64>,
+    /// To the first text, tool call or reasoning.
+    #[specta(type = Option<u32>)]
+    pub first_token_p50_ms: Option<u64>,
+    #[specta(type = Option<u32>)]
+    pub first_token_p95_ms: Option<u64>,
 }

@@ -40,6 +40,7 @@ pub(super) fn refused(
         journey: &recorder.journey,
         stop: None,
         timed_out: false,
+        protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };
     let answer = combo::refused(&refusal.cause, &terminal);
@@ -87,6 +88,7 @@ pub(super) fn nobody(
         journey: &recorder.journey,
         stop,
         timed_out,
+        protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };
     let answer = combo::answer(&terminal);

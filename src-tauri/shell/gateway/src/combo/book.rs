@@ -154,7 +154,7 @@ impl Book for GatewayBook<'_> {
 }
 
 /// A target of which nothing is known yet.
-fn bare(provider: &ProviderId, model: &str) -> Target {
+pub(crate) fn bare(provider: &ProviderId, model: &str) -> Target {
     Target {
         execution_key: format!("{provider}/{model}"),
         top: 0,
@@ -215,7 +215,8 @@ pub const fn weighed(state: State) -> Breaker {
     }
 }
 
-fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
+/// What is known about a target now, and about these of its accounts.
+pub(crate) fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
     let load = gateway.engine().load(provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
     Facts {
         max_tools: load.max_tools,

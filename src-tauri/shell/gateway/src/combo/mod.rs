@@ -39,6 +39,7 @@ use crate::record::Recorder;
 use crate::request_facts;
 
 use book::GatewayBook;
+pub(crate) use book::{bare as bare_target, facts as facts_of};
 pub use book::{catalogued, models_of, weighed};
 use order::{order, records};
 pub use preview::ComboTarget;
@@ -136,8 +137,10 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
-        gateway.clock().sleep_until(gateway.now() + pause).await;
         recorder = end.recorder;
+        let until = gateway.now() + pause;
+        recorder.waits_until(until);
+        gateway.clock().sleep_until(until).await;
         // Everything is looked at afresh: what failed before the pause may serve now.
         recorder.journey.exhausted = Exhausted::default();
     }

@@ -231,6 +231,7 @@ impl<'p> Walk<'_, 'p> {
             && let Some((here, step)) = self.full.pop_front()
         {
             let terms = self.terms(here.place.target);
+            self.end.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
             let turn = tokio::select! {
                 biased;
                 turn = admit::in_turn(self.scene.gateway, &step, &terms) => turn,
