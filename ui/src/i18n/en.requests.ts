@@ -195,6 +195,8 @@ export const requests = {
     warnings: "Changed on the way",
     changes: {
       BACKGROUND_DEGRADE: "“background” was removed: the answer was given directly instead.",
+      CONTEXT_HANDOFF: "A summary of the conversation was put before it for the new account.",
+      DROPPED_REASONING: "Earlier thinking was left out: the provider refused or cannot read it.",
       EMERGENCY_FALLBACK: "The provider had no credit left: the emergency fallback answered.",
       EMERGENCY_FALLBACK_TOOLS: "The emergency fallback was not tried: the request brings tools.",
       EMERGENCY_FALLBACK_UNAVAILABLE: "The emergency fallback was not tried: no connection there could be asked.",

@@ -197,6 +197,8 @@ export const requests: Messages["requests"] = {
     warnings: "Modificato lungo la strada",
     changes: {
       BACKGROUND_DEGRADE: "«background» è stato tolto: la risposta è arrivata direttamente.",
+      CONTEXT_HANDOFF: "Per il nuovo account è stato anteposto un riassunto della conversazione.",
+      DROPPED_REASONING: "Il ragionamento precedente è stato tolto: il provider lo ha rifiutato o non sa leggerlo.",
       EMERGENCY_FALLBACK: "Il provider non aveva più credito: ha risposto il ripiego d'emergenza.",
       EMERGENCY_FALLBACK_TOOLS: "Il ripiego d'emergenza non è stato provato: la richiesta porta strumenti.",
       EMERGENCY_FALLBACK_UNAVAILABLE:
