@@ -28,6 +28,7 @@ pub mod event;
 pub mod framing;
 pub mod glance;
 pub mod headers;
+pub mod inline_think;
 pub mod keep_alive;
 pub mod models;
 pub mod ollama;

@@ -35,6 +35,7 @@ use crate::memo::Memo;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
+use crate::token_count::Tokenizer;
 
 /// Namespace of the settings in the store: one document per section.
 pub const SETTINGS: &str = "settings";
@@ -97,6 +98,7 @@ struct Inner {
     counters: Arc<Counters>,
     throttle: Mutex<Throttle>,
     memo: Mutex<Memo>,
+    tokenizer: Tokenizer,
     telemetry: Mutex<Telemetries>,
     routing: RoutingHandle,
 }
@@ -147,6 +149,7 @@ impl Gateway {
             counters: Arc::default(),
             throttle: Mutex::default(),
             memo: Mutex::default(),
+            tokenizer: Tokenizer::default(),
             telemetry: Mutex::default(),
             routing,
         }));
@@ -182,6 +185,10 @@ impl Gateway {
     /// What earlier answers leave for the next turn of their conversations.
     pub(crate) fn memo(&self) -> &Mutex<Memo> {
         &self.0.memo
+    }
+
+    pub(crate) fn tokenizer(&self) -> &Tokenizer {
+        &self.0.tokenizer
     }
 
     /// What strategies remember.

@@ -12,7 +12,7 @@ use dialects::error::STREAM_CUT;
 use dialects::framing::MAX_FRAME;
 use dialects::translate::StreamWriter;
 use dialects::{Decoder, Event, FinishReason, Frame, Framing, StreamProgress, StreamReader, UpstreamError};
-use domain::{Clock, Dialect, Millis, Reason};
+use domain::{Clock, Millis, Reason};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
 
@@ -74,7 +74,7 @@ pub(crate) struct UpstreamStream {
 impl UpstreamStream {
     pub(crate) fn new(
         body: upstream::Body,
-        dialect: Dialect,
+        reader: Box<dyn StreamReader + Send>,
         framing: Framing,
         clock: Arc<dyn Clock>,
         limits: Limits,
@@ -84,7 +84,7 @@ impl UpstreamStream {
         UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
-            reader: dialects::reader(dialect),
+            reader,
             writer,
             written: BytesMut::new(),
             folded: None,

@@ -46,6 +46,7 @@ mod routing_handle;
 mod send;
 mod telemetry;
 mod throttle;
+mod token_count;
 mod translate;
 mod upstream_body;
 mod usage_estimate;

@@ -68,7 +68,6 @@ impl Recorder {
             strategy: None,
             trace: Trace::default(),
         });
-        let glance = &request.glance;
         Recorder {
             gateway: gateway.clone(),
             record,
@@ -76,7 +75,7 @@ impl Recorder {
             open: None,
             queued: Millis::ZERO,
             earlier: Vec::new(),
-            estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
+            estimated_input: request.estimated_input(),
             output_bytes: 0,
             finished: false,
         }

@@ -30,6 +30,10 @@ use crate::response_headers;
 use crate::translate::translate;
 use crate::upstream_body::{collect, error_body};
 
+/// How long an upstream may take to count tokens: an estimate that comes at once serves an agent better than a count that
+/// comes late (gateway specification, 2.15).
+const COUNT_LIMIT: Millis = Millis::seconds(10);
+
 /// An attempt that may be answered with.
 pub(crate) enum Served {
     Whole(Response),
@@ -136,7 +140,9 @@ async fn send_unlimited(
         request_id: request.id.as_str(),
     };
     let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
-    let response = respond(gateway, outgoing, &target, wish.start_limit, &judge).await?;
+    let counting = matches!(step.operation, Operation::CountTokens | Operation::GeminiCountTokens).then_some(COUNT_LIMIT);
+    let start_limit = [wish.start_limit, counting].into_iter().flatten().min();
+    let response = respond(gateway, outgoing, &target, start_limit, &judge).await?;
     attempt.observe(response.headers());
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
@@ -144,7 +150,7 @@ async fn send_unlimited(
         failed.status.into_iter().for_each(|status| recorder.restated(status));
         return Err(failed);
     }
-    let back = Back::new(gateway, request, &step.candidate.model, translated.ids);
+    let back = Back::new(gateway, request, step, translated.ids);
     let keepsake = (!is_native).then(|| {
         let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
@@ -186,8 +192,8 @@ impl Exchange<'_> {
         let clock = std::sync::Arc::clone(self.gateway.clock());
         let limits = Limits { overrun: self.overrun, ..limits(self.gateway, self.request, self.target) };
         let writer = writes.then(|| self.back.writer());
-        let dialect = self.upstream.dialect();
-        UpstreamStream::new(body, dialect, framing, clock, limits, Redaction::of(self.target), writer)
+        let reader = self.back.reader(self.upstream.dialect());
+        UpstreamStream::new(body, reader, framing, clock, limits, Redaction::of(self.target), writer)
     }
 }
 
