@@ -294,10 +294,7 @@ mod tests {
         let answer = Answer::fold(events).expect("an answer");
         let parts: Vec<_> = answer.parts.iter().map(|part| (part.kind.clone(), part.text.as_str())).collect();
         let call = PartKind::ToolCall { id: Some("c".to_owned()), name: "ls".to_owned() };
-        assert_eq!(
-            parts,
-            [(PartKind::Reasoning, "hm"), (PartKind::Text, "so"), (call, r#"{"a":"<think>"}"#)]
-        );
+        assert_eq!(parts, [(PartKind::Reasoning, "hm"), (PartKind::Text, "so"), (call, r#"{"a":"<think>"}"#)]);
     }
 
     #[test]
@@ -306,7 +303,10 @@ mod tests {
         events.push(Event::Delta { index: 0, kind: DeltaKind::Text, text: "a <thi".to_owned() });
         events.push(Event::Failed(crate::UpstreamError::stream_cut()));
         let events = split(events);
-        assert!(events.contains(&Event::Delta { index: 0, kind: DeltaKind::Text, text: "<thi".to_owned() }), "{events:?}");
+        assert!(
+            events.contains(&Event::Delta { index: 0, kind: DeltaKind::Text, text: "<thi".to_owned() }),
+            "{events:?}"
+        );
         assert!(matches!(events.last(), Some(Event::Failed(_))), "{events:?}");
     }
 }

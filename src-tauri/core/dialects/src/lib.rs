@@ -18,6 +18,7 @@ mod messages;
 mod output_limit;
 mod parts;
 mod responses;
+mod surrogates;
 mod system_text;
 
 pub mod canonical;

@@ -170,6 +170,7 @@ impl Gateway {
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
         self.rebuild_names();
         let learned = learned_limits::load(self.store()).await?;
+        self.memo().lock().restore(self.store().load_kept_of_calls(self.now()).await?);
         self.engine().restore(self.store().load_resilience().await?, learned);
         Ok(())
     }

@@ -140,7 +140,8 @@ async fn send_unlimited(
         request_id: request.id.as_str(),
     };
     let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
-    let counting = matches!(step.operation, Operation::CountTokens | Operation::GeminiCountTokens).then_some(COUNT_LIMIT);
+    let counting =
+        matches!(step.operation, Operation::CountTokens | Operation::GeminiCountTokens).then_some(COUNT_LIMIT);
     let start_limit = [wish.start_limit, counting].into_iter().flatten().min();
     let response = respond(gateway, outgoing, &target, start_limit, &judge).await?;
     attempt.observe(response.headers());

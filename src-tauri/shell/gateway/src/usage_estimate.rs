@@ -36,9 +36,8 @@ pub(crate) fn of_request(body: &[u8], messages: u32, tools: u32) -> u64 {
 /// Tokens of what a request says: the system text, the conversation, the tools. `count` counts a text.
 pub(crate) fn of_asked(asked: &Request, count: &impl Fn(&str) -> u64) -> u64 {
     let system: u64 = asked.system.iter().map(|part| of_part(part, count)).sum();
-    let turns: u64 =
-        asked.turns.iter().flat_map(|turn| &turn.parts).map(|part| of_part(part, count)).sum::<u64>()
-            + asked.turns.len() as u64 * PER_MESSAGE;
+    let turns: u64 = asked.turns.iter().flat_map(|turn| &turn.parts).map(|part| of_part(part, count)).sum::<u64>()
+        + asked.turns.len() as u64 * PER_MESSAGE;
     let tools: u64 = asked
         .tools
         .iter()
@@ -88,7 +87,8 @@ impl InlineMedia {
         let (mut found, mut at, mut from) = (InlineMedia::default(), 0, 0);
         while let Some(probe) = body.get(at..at + PROBE) {
             if probe.iter().all(is_base64) {
-                let start = body[from..at].iter().rposition(|byte| !is_base64(byte)).map_or(from, |last| from + last + 1);
+                let start =
+                    body[from..at].iter().rposition(|byte| !is_base64(byte)).map_or(from, |last| from + last + 1);
                 let end = body[at..].iter().position(|byte| !is_base64(byte)).map_or(body.len(), |length| at + length);
                 if end - start >= SHORTEST_MEDIUM {
                     found.bytes += (end - start) as u64;

@@ -198,6 +198,15 @@ fn join_texts(parts: &mut Vec<Part>) {
             text.push_str(more);
             true
         }
+        // The proof of a thought that was streamed stands on its last piece, which may hold nothing else.
+        (
+            Part::Reasoning { text, signature: signature @ None, encrypted: encrypted @ None, origin, .. },
+            Part::Reasoning { text: more, signature: proof, encrypted: data, origin: maker, .. },
+        ) => {
+            text.push_str(more);
+            (*signature, *encrypted, *origin) = (proof.take(), data.take(), *maker);
+            true
+        }
         _ => false,
     });
 }
