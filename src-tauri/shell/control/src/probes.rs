@@ -128,7 +128,7 @@ fn target(control: &Control, entry: &Entry) -> Result<Target, ControlError> {
     })
 }
 
-async fn probe(control: &Control, target: &Target, model: Option<String>) -> ProbeReport {
+pub(crate) async fn probe(control: &Control, target: &Target, model: Option<String>) -> ProbeReport {
     let transport = control.transport().as_ref();
     discovery::probe(transport, target, model.as_deref(), control.clock().as_ref(), TIMEOUT).await
 }

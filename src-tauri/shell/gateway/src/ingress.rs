@@ -22,6 +22,7 @@ use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
+use crate::session_name;
 use crate::usage_estimate;
 use crate::whole_body::{self, Terms, Unread};
 
@@ -71,6 +72,8 @@ pub(crate) struct ClientRequest {
     path_model: Option<String>,
     /// The body in the form between the dialects, once somebody needs it.
     asked: OnceLock<Result<Box<Request>, Refusal>>,
+    /// What the client calls its session, once somebody needs it.
+    session: OnceLock<Option<String>>,
     /// Tokens of the body, once somebody needs them.
     estimated_input: OnceLock<u64>,
     /// Counts as under way for as long as it lives.
@@ -116,6 +119,7 @@ impl ClientRequest {
             client,
             embed: None,
             asked: OnceLock::from(Ok(Box::new(asked))),
+            session: self.session.clone(),
             estimated_input: OnceLock::new(),
             _in_flight: Arc::clone(&self._in_flight),
         })
@@ -159,6 +163,11 @@ impl ClientRequest {
         let text = self.user_agent();
         let product = text.split(['/', ' ']).next()?.trim();
         (!product.is_empty()).then(|| product.chars().take(64).collect())
+    }
+
+    /// What the client calls its session, or what stands for that. Looked up at most once.
+    pub(crate) fn session_name(&self) -> Option<&str> {
+        self.session.get_or_init(|| session_name::of(self)).as_deref()
     }
 
     /// A tag for cost attribution, echoed in the reply.
@@ -238,6 +247,7 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 stream,
                 gemini_sse,
                 asked: OnceLock::new(),
+                session: OnceLock::new(),
                 estimated_input: OnceLock::new(),
                 path_model: head.path_model,
                 _in_flight: Arc::new(in_flight),

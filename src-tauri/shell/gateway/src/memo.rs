@@ -23,6 +23,7 @@ use store::{Kept, KeptOfCall, MOST_CALLS};
 use crate::exchange::Back;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::token_count::Tokenizer;
 
 /// Conversations that can be continued by the id of their last answer.
 const ANSWERS: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
@@ -40,7 +41,6 @@ const CALLS_LIVE: Millis = Millis::hours(2);
 const REASONING: usize = 256 * 1024;
 
 /// The memory of all conversations.
-#[derive(Debug)]
 pub(crate) struct Memo {
     answers: LruCache<String, Conversation>,
     answer_bytes: usize,
@@ -48,6 +48,8 @@ pub(crate) struct Memo {
     items: LruCache<String, String>,
     calls: LruCache<String, Call>,
     reasoning_bytes: usize,
+    /// What counts tokens; it forgets by itself.
+    pub(crate) tokenizer: Arc<Tokenizer>,
 }
 
 /// A conversation up to and with one answer.
@@ -83,6 +85,7 @@ impl Default for Memo {
             items: LruCache::new(ITEMS),
             calls: LruCache::new(CALLS),
             reasoning_bytes: 0,
+            tokenizer: Arc::default(),
         }
     }
 }

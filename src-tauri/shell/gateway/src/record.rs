@@ -1,15 +1,18 @@
 //! Stage 12: the story of a request, written behind. Exactly one row for every request that was read, whatever ended it.
 
-use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
+use domain::request_log::{AttemptRecord, ExclusionRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, Dialect, Millis, Usage};
+use domain::{Candidate, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
 use routing::Journey;
+use std::sync::Arc;
 
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::plan::{Step, excluded_record};
 use crate::telemetry::Sample;
+use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
 /// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
@@ -27,6 +30,8 @@ pub(crate) struct Recorder {
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
+    /// What is shown of it while it runs; its parts share it.
+    row: Arc<Row>,
 }
 
 /// How a request ended, in the words of its row.
@@ -68,6 +73,22 @@ impl Recorder {
             strategy: None,
             trace: Trace::default(),
         });
+        let row = gateway.underway().enter(Underway {
+            id: record.id.clone(),
+            arrived: record.at,
+            requested_model: record.requested_model.clone(),
+            agent: record.agent.clone(),
+            key_name: record.key_name.clone(),
+            combo_name: None,
+            provider: None,
+            model: None,
+            connection: None,
+            connection_name: None,
+            attempts: 0,
+            stage: Stage::Choosing,
+            since: record.at,
+            waits_for: None,
+        });
         Recorder {
             gateway: gateway.clone(),
             record,
@@ -78,6 +99,7 @@ impl Recorder {
             estimated_input: request.estimated_input(),
             output_bytes: 0,
             finished: false,
+            row: Arc::new(row),
         }
     }
 
@@ -94,6 +116,7 @@ impl Recorder {
             estimated_input: self.estimated_input,
             output_bytes: 0,
             finished: true,
+            row: Arc::clone(&self.row),
         }
     }
 
@@ -128,6 +151,7 @@ impl Recorder {
     pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
         self.record.combo_name = Some(name.to_owned());
         self.record.strategy = Some(strategy.to_owned());
+        self.row.change(|row| row.combo_name = Some(name.to_owned()));
     }
 
     /// How the account was chosen, in one word.
@@ -140,6 +164,24 @@ impl Recorder {
         if let Some(open) = &mut self.open {
             open.execution_key = Some(execution_key.to_owned());
         }
+    }
+
+    /// An account does not let the request in.
+    pub(crate) fn shut_out(&mut self, step: &Step, exclusion: Exclusion) {
+        let name = step.entry.connection.name.clone();
+        self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
+    }
+
+    /// It waits for a place at this account.
+    pub(crate) fn waits_for_place(&self, candidate: &Candidate, connection_name: &str) {
+        self.row.change(|row| row.towards(candidate, connection_name));
+        self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
+    }
+
+    /// It waits until then for somebody who rests, first of all for this one.
+    pub(crate) fn waits_for_rest(&self, until: Timestamp, soonest: Option<ExclusionRecord>) {
+        self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
+        self.row.change(|row| row.waits_for = soonest);
     }
 
     /// The next attempt waited so long for its turn.
@@ -162,6 +204,11 @@ impl Recorder {
         self.record.model = Some(candidate.model.clone());
         self.record.connection = Some(candidate.connection.clone());
         self.record.connection_name = Some(connection_name.to_owned());
+        self.row.change(|row| {
+            row.towards(candidate, connection_name);
+            row.attempts = row.attempts.saturating_add(1);
+        });
+        self.row.turn_to(Stage::Asking, self.gateway.now());
         self.open = Some(AttemptRecord {
             n,
             provider: candidate.provider.clone(),
@@ -205,12 +252,14 @@ impl Recorder {
         {
             open.first_token = Some(now.since(open.started_at));
             self.record.time_to_first_token = Some(now.since(self.record.at));
+            self.row.turn_to(Stage::Answering, now);
         }
     }
 
     /// The open attempt is over.
     pub(crate) fn end_attempt(&mut self, kind: &str, decision: &str, message: Option<&str>) {
         let Some(mut open) = self.open.take() else { return };
+        self.row.turn_to(Stage::Choosing, self.gateway.now());
         open.duration = self.gateway.now().since(open.started_at);
         open.kind = kind.to_owned();
         open.decision = decision.to_owned();

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use domain::{Millis, Timestamp};
+use domain::{Millis, Operation, Timestamp};
 use parking_lot::Mutex;
 use tiktoken::CoreBpe;
 use tokio::sync::Semaphore;
@@ -18,6 +18,8 @@ use crate::usage_estimate;
 
 const BY_VOCABULARY: &str = "TOKENS_ESTIMATED:o200k_base";
 const BY_CHARACTERS: &str = "TOKENS_ESTIMATED:characters";
+/// How long an upstream may take to begin: an estimate that comes at once serves an agent better than a late count.
+const COUNT_LIMIT: Millis = Millis::seconds(10);
 /// How long the vocabulary is kept after its last use.
 const KEPT: Millis = Millis::minutes(10);
 /// Requests counted at the same time: it is work for a processor, and others need them too.
@@ -54,6 +56,12 @@ impl Default for Tokenizer {
     }
 }
 
+/// The longest that an upstream may take to answer, where that is shorter than usual; `wished` is the caller's own limit.
+pub(crate) fn start_limit(operation: Operation, wished: Option<Millis>) -> Option<Millis> {
+    let counts = matches!(operation, Operation::CountTokens | Operation::GeminiCountTokens);
+    wished.into_iter().chain(counts.then_some(COUNT_LIMIT)).min()
+}
+
 /// The tokens of a request that asks for their number.
 pub(crate) async fn estimate(gateway: &Gateway, request: &Arc<ClientRequest>) -> Estimate {
     if let Some(tokens) = by_vocabulary(gateway, request).await {
@@ -70,8 +78,9 @@ async fn by_vocabulary(gateway: &Gateway, request: &Arc<ClientRequest>) -> Optio
     if request.body.len() > LARGEST {
         return None;
     }
-    let _turn = gateway.tokenizer().turns.acquire().await.ok()?;
-    let (vocabulary, request) = (borrow(gateway), Arc::clone(request));
+    let tokenizer = Arc::clone(&gateway.memo().lock().tokenizer);
+    let _turn = tokenizer.turns.acquire().await.ok()?;
+    let (vocabulary, request) = (borrow(gateway, &tokenizer), Arc::clone(request));
     let counting = move || {
         let asked = request.asked().ok()?;
         let vocabulary = vocabulary.get_or_init(tiktoken::encoding::o200k_base);
@@ -81,24 +90,24 @@ async fn by_vocabulary(gateway: &Gateway, request: &Arc<ClientRequest>) -> Optio
 }
 
 /// The vocabulary, and somebody who gives it back.
-fn borrow(gateway: &Gateway) -> Arc<OnceLock<CoreBpe>> {
-    let mut kept = gateway.tokenizer().kept.lock();
+fn borrow(gateway: &Gateway, tokenizer: &Arc<Tokenizer>) -> Arc<OnceLock<CoreBpe>> {
+    let mut kept = tokenizer.kept.lock();
     kept.used_at = gateway.now();
     if !std::mem::replace(&mut kept.is_watched, true) {
-        gateway.tracker().spawn(give_back(gateway.clone()));
+        gateway.tracker().spawn(give_back(gateway.clone(), Arc::clone(tokenizer)));
     }
     Arc::clone(&kept.vocabulary)
 }
 
 /// Waits until nobody has counted for long, or the gateway stops.
-async fn give_back(gateway: Gateway) {
+async fn give_back(gateway: Gateway, tokenizer: Arc<Tokenizer>) {
     loop {
-        let due = gateway.tokenizer().kept.lock().used_at + KEPT;
+        let due = tokenizer.kept.lock().used_at + KEPT;
         tokio::select! {
             () = gateway.cancel().cancelled() => return,
             () = gateway.clock().sleep_until(due) => {}
         }
-        let mut kept = gateway.tokenizer().kept.lock();
+        let mut kept = tokenizer.kept.lock();
         if gateway.now() >= kept.used_at + KEPT {
             *kept = Kept::default();
             return;

@@ -480,7 +480,10 @@ impl Batch {
             resilience::write(&mut transaction, row).await?;
         }
         for egress in &self.egress {
-            resilience::write_egress(&mut transaction, egress).await?;
+            // A convenience must not keep state and requests from being written.
+            if let Err(error) = resilience::write_egress(&mut transaction, egress).await {
+                tracing::warn!(error = reason(&error), "where an account leaves could not be put down");
+            }
         }
         translation_memory::write(&mut transaction, &self.calls).await?;
         for quota in &self.quotas {

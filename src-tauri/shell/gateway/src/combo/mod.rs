@@ -9,6 +9,7 @@
 mod answer;
 mod book;
 mod chain;
+mod order;
 mod panel;
 mod preview;
 mod selections;
@@ -18,6 +19,7 @@ mod walk;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use domain::request_log::ExclusionRecord;
 use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
@@ -33,15 +35,18 @@ use crate::attempt_loop;
 use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::pause::Pause;
 use crate::record::Recorder;
 use crate::request_facts;
 
 use book::GatewayBook;
+pub(crate) use book::{bare as bare_target, facts as facts_of};
 pub use book::{catalogued, models_of, weighed};
+use order::{order, records};
 pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
 pub use selections::{Selected, Selections};
-use walk::{Answered, Ended, Scene, order};
+use walk::{Answered, Ended, Scene};
 
 /// Why a target without any account is skipped.
 const NO_CONNECTION: &str = "no_connection";
@@ -109,13 +114,14 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     let deadline = begun + asked.config.time_limit();
     let mut effort = Effort::default();
     loop {
+        let freed = gateway.engine().freed();
         let (expansion, pool_size) = expansion(gateway, request, asked);
         let plan = match plan(gateway, asked, &facts, expansion) {
             Ok(plan) => plan,
             Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
         };
         let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
-        recorder.journey.exclusions = walk::records(&plan);
+        recorder.journey.exclusions = records(&plan);
         let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {
             Plan::Ranked { .. } => walk::walk(&scene, request, &order(&asked.combo.name, &plan), recorder).await,
@@ -132,8 +138,9 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
-        gateway.clock().sleep_until(gateway.now() + pause).await;
+        let until = gateway.now() + pause;
         recorder = end.recorder;
+        Pause { gateway, recorder: &recorder, until, freed }.over(|| kept_away(gateway, request, asked)).await;
         // Everything is looked at afresh: what failed before the pause may serve now.
         recorder.journey.exhausted = Exhausted::default();
     }
@@ -201,6 +208,16 @@ fn goes_on(
         }
         Decision::Wait { .. } | Decision::TooLong { .. } | Decision::Never => None,
     }
+}
+
+/// What stands in the way of each target now; nothing once one of them can be asked.
+fn kept_away(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> Option<Vec<ExclusionRecord>> {
+    let record = |target: Target| {
+        let (provider, model) = (target.provider.clone(), target.model.clone());
+        let exclusion = spared(target)?;
+        Some(ExclusionRecord { provider, model, connection: None, connection_name: None, exclusion })
+    };
+    expansion(gateway, request, asked).0.targets.into_iter().map(record).collect()
 }
 
 /// How well models suit tasks, as far as nobody says otherwise.
