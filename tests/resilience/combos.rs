@@ -82,10 +82,10 @@ async fn a_trial_of_a_combo_asks_behind_an_open_breaker_and_changes_nothing() {
     let id = combo(&world, "tried", json!(["openai/m1"])).await;
     for (step, ok) in [(Step::ok("fine"), true), (Step::error(503, "down"), false)] {
         world.script(&opener).then(step);
-        let before = (world.breaker(AK), world.calls(&opener).len());
+        let before = (world.breaker(AK), asked(&world, &opener).len());
         let tried = world.managed(Method::POST, &format!("/api/combos/{id}/test"), Some(json!({}))).await;
         assert_eq!(tried.to_string().contains("\"ok\":true"), ok, "{tried}");
-        let after = (world.breaker(AK), world.calls(&opener).len());
+        let after = (world.breaker(AK), asked(&world, &opener).len());
         assert_eq!((after.0, after.1), (before.0, before.1 + 1), "{ok}");
     }
     world.check_invariants().await;
