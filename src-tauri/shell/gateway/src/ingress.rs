@@ -24,6 +24,7 @@ use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
 use crate::session_name;
+use crate::usage_estimate;
 use crate::whole_body::{self, Terms, Unread};
 
 /// The longest silence while a client sends its body.
@@ -74,6 +75,8 @@ pub(crate) struct ClientRequest {
     asked: OnceLock<Result<Box<Request>, Refusal>>,
     /// What the client calls its session, once somebody needs it.
     session: OnceLock<Option<String>>,
+    /// Tokens of the body, once somebody needs them.
+    estimated_input: OnceLock<u64>,
     /// Counts as under way for as long as it lives.
     _in_flight: Arc<InFlight>,
 }
@@ -118,6 +121,7 @@ impl ClientRequest {
             embed: None,
             asked: OnceLock::from(Ok(Box::new(asked))),
             session: self.session.clone(),
+            estimated_input: OnceLock::new(),
             _in_flight: Arc::clone(&self._in_flight),
         })
     }
@@ -144,6 +148,13 @@ impl ClientRequest {
             read.map(Box::new)
         };
         self.asked.get_or_init(read).as_deref()
+    }
+
+    /// Tokens of the request, estimated from its bytes.
+    pub(crate) fn estimated_input(&self) -> u64 {
+        let glance = &self.glance;
+        let estimate = || usage_estimate::of_request(&self.body, glance.message_count, glance.tool_count);
+        *self.estimated_input.get_or_init(estimate)
     }
 
     /// Whether this upstream operation is asked and answered in the client's own words, so that bytes pass.
@@ -250,6 +261,7 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 gemini_sse,
                 asked: OnceLock::new(),
                 session: OnceLock::new(),
+                estimated_input: OnceLock::new(),
                 path_model: head.path_model,
                 _in_flight: Arc::new(in_flight),
             })

@@ -96,7 +96,6 @@ impl Recorder {
             stage: Stage::Choosing,
             since: record.at,
         });
-        let glance = &request.glance;
         Recorder {
             gateway: gateway.clone(),
             record,
@@ -104,7 +103,7 @@ impl Recorder {
             open: None,
             queued: Millis::ZERO,
             earlier: Vec::new(),
-            estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
+            estimated_input: request.estimated_input(),
             output_bytes: 0,
             finished: false,
             row: Arc::new(row),
