@@ -155,7 +155,7 @@ async fn no_name_of_a_session_reaches_an_upstream() {
     }
 }
 
-/// SA-11
+/// SA-11, RP-08 for pins
 #[tokio::test]
 async fn a_session_survives_a_restart_and_its_name_is_stored_nowhere() {
     let mut shared = kept().await;
