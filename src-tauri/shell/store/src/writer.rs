@@ -482,7 +482,7 @@ impl Batch {
         for egress in &self.egress {
             // A convenience must not keep state and requests from being written.
             if let Err(error) = resilience::write_egress(&mut transaction, egress).await {
-                tracing::warn!(error = reason(&error), "where an account leaves could not be put down");
+                tracing::warn!(error = chain(&error), "where an account leaves could not be put down");
             }
         }
         translation_memory::write(&mut transaction, &self.calls).await?;
