@@ -350,10 +350,12 @@ async fn system_text_reaches_every_provider_from_whatever_role_it_stands_in() {
 #[tokio::test]
 async fn thinking_without_proof_or_of_another_vendor_and_refusals_never_spoil_a_history() {
     let upstreams = strict().await;
-    let thoughts = |asker: Asker| match asker {
+    // The proof is of a vendor that is neither asked nor asks.
+    let foreign = |upstream| if upstream == Dialect::Gemini { "omr1.openai.gAAA" } else { "omr1.google.EqQB" };
+    let thoughts = |asker: Asker, upstream: Dialect| match asker {
         Asker::Of(Dialect::Messages) => json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": [
             {"type": "thinking", "thinking": "unsigned", "signature": ""},
-            {"type": "thinking", "thinking": "theirs", "signature": "omr1.google.EqQB"},
+            {"type": "thinking", "thinking": "theirs", "signature": foreign(upstream)},
             {"type": "redacted_thinking", "data": "c2VjcmV0"},
             {"type": "text", "text": "a"}]}, {"role": "user", "content": "r"}]),
         Asker::Of(Dialect::Responses) => json!([{"role": "user", "content": "q"},
@@ -375,7 +377,7 @@ async fn thinking_without_proof_or_of_another_vendor_and_refusals_never_spoil_a_
             Asker::Of(Dialect::Gemini) => "contents",
             _ => "messages",
         };
-        body[member] = thoughts(asker);
+        body[member] = thoughts(asker, upstream);
         let seen = told(&upstreams, asker, upstream, &body).await;
         let spoken: Vec<_> = lines(&seen).into_iter().filter(|line| !line.contains("reasoning")).collect();
         assert_eq!(spoken, ["user: q", "assistant: a", "user: r"], "{asker:?} over {upstream}");
