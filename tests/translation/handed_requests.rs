@@ -76,34 +76,34 @@ impl Asker {
     fn turn(self, turn: &Turn<'_>) -> Value {
         let object = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| json!({}));
         match (self, turn) {
-            (Asker::Of(Dialect::Gemini), Turn::User(text)) => json!({"role": "user", "parts": [{"text": text}]}),
-            (Asker::Of(Dialect::Gemini), Turn::Assistant(text)) => json!({"role": "model", "parts": [{"text": text}]}),
-            (Asker::Of(Dialect::Gemini), Turn::Call(id, arguments)) => json!({"role": "model", "parts": [
+            (Asker::Of(Dialect::Gemini), User(text)) => json!({"role": "user", "parts": [{"text": text}]}),
+            (Asker::Of(Dialect::Gemini), Assistant(text)) => json!({"role": "model", "parts": [{"text": text}]}),
+            (Asker::Of(Dialect::Gemini), Call(id, arguments)) => json!({"role": "model", "parts": [
                 {"functionCall": {"id": id, "name": "ls", "args": object(arguments)}}]}),
-            (Asker::Of(Dialect::Gemini), Turn::Result(id, text)) => json!({"role": "user", "parts": [
+            (Asker::Of(Dialect::Gemini), Result(id, text)) => json!({"role": "user", "parts": [
                 {"functionResponse": {"id": id, "name": "ls", "response": {"output": text}}}]}),
-            (Asker::Of(Dialect::Responses), Turn::Call(id, arguments)) => {
+            (Asker::Of(Dialect::Responses), Call(id, arguments)) => {
                 json!({"type": "function_call", "call_id": id, "name": "ls", "arguments": arguments})
             }
-            (Asker::Of(Dialect::Responses), Turn::Result(id, text)) => {
+            (Asker::Of(Dialect::Responses), Result(id, text)) => {
                 json!({"type": "function_call_output", "call_id": id, "output": text})
             }
-            (Asker::Of(Dialect::Messages), Turn::Call(id, arguments)) => json!({"role": "assistant", "content": [
+            (Asker::Of(Dialect::Messages), Call(id, arguments)) => json!({"role": "assistant", "content": [
                 {"type": "tool_use", "id": id, "name": "ls", "input": object(arguments)}]}),
-            (Asker::Of(Dialect::Messages), Turn::Result(id, text)) => json!({"role": "user", "content": [
+            (Asker::Of(Dialect::Messages), Result(id, text)) => json!({"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": id, "content": text}]}),
-            (Asker::Of(Dialect::Chat), Turn::Call(id, arguments)) => json!({"role": "assistant", "content": null,
+            (Asker::Of(Dialect::Chat), Call(id, arguments)) => json!({"role": "assistant", "content": null,
                 "tool_calls": [{"id": id, "type": "function", "function": {"name": "ls", "arguments": arguments}}]}),
-            (Asker::Ollama, Turn::Call(id, arguments)) => json!({"role": "assistant", "content": "",
+            (Asker::Ollama, Call(id, arguments)) => json!({"role": "assistant", "content": "",
                 "tool_calls": [{"id": id, "function": {"name": "ls", "arguments": object(arguments)}}]}),
-            (Asker::Ollama, Turn::Result(id, text)) => {
+            (Asker::Ollama, Result(id, text)) => {
                 json!({"role": "tool", "tool_name": "ls", "tool_call_id": id, "content": text})
             }
-            (Asker::Of(Dialect::Chat), Turn::Result(id, text)) => {
+            (Asker::Of(Dialect::Chat), Result(id, text)) => {
                 json!({"role": "tool", "tool_call_id": id, "content": text})
             }
-            (_, Turn::User(text)) => json!({"role": "user", "content": text}),
-            (_, Turn::Assistant(text)) => json!({"role": "assistant", "content": text}),
+            (_, User(text)) => json!({"role": "user", "content": text}),
+            (_, Assistant(text)) => json!({"role": "assistant", "content": text}),
         }
     }
 }
@@ -183,7 +183,8 @@ async fn a_trimmed_history_with_results_before_or_without_their_calls_is_accepte
             let seen = told(&upstreams, asker, upstream, &body).await;
             let lines = lines(&seen);
             for word in words {
-                assert!(lines.contains(&format!("user: {word}").as_str()), "{asker:?} over {upstream}: {lines:?}");
+                let is_said = lines.iter().any(|line| line.starts_with("user: ") && line.contains(word));
+                assert!(is_said, "`{word}`, {asker:?} over {upstream}: {lines:?}");
             }
         }
     }
@@ -349,10 +350,12 @@ async fn system_text_reaches_every_provider_from_whatever_role_it_stands_in() {
 #[tokio::test]
 async fn thinking_without_proof_or_of_another_vendor_and_refusals_never_spoil_a_history() {
     let upstreams = strict().await;
-    let thoughts = |asker: Asker| match asker {
+    // The proof is of a vendor that is neither asked nor asks.
+    let foreign = |upstream| if upstream == Dialect::Gemini { "omr1.openai.gAAA" } else { "omr1.google.EqQB" };
+    let thoughts = |asker: Asker, upstream: Dialect| match asker {
         Asker::Of(Dialect::Messages) => json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": [
             {"type": "thinking", "thinking": "unsigned", "signature": ""},
-            {"type": "thinking", "thinking": "theirs", "signature": "omr1.google.EqQB"},
+            {"type": "thinking", "thinking": "theirs", "signature": foreign(upstream)},
             {"type": "redacted_thinking", "data": "c2VjcmV0"},
             {"type": "text", "text": "a"}]}, {"role": "user", "content": "r"}]),
         Asker::Of(Dialect::Responses) => json!([{"role": "user", "content": "q"},
@@ -374,7 +377,7 @@ async fn thinking_without_proof_or_of_another_vendor_and_refusals_never_spoil_a_
             Asker::Of(Dialect::Gemini) => "contents",
             _ => "messages",
         };
-        body[member] = thoughts(asker);
+        body[member] = thoughts(asker, upstream);
         let seen = told(&upstreams, asker, upstream, &body).await;
         let spoken: Vec<_> = lines(&seen).into_iter().filter(|line| !line.contains("reasoning")).collect();
         assert_eq!(spoken, ["user: q", "assistant: a", "user: r"], "{asker:?} over {upstream}");
