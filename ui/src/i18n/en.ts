@@ -268,6 +268,7 @@ export const en = {
     coolingUntil: (n: number, time: string) => `${n} cooling until ${time}`,
     failing: (n: number) => `${n} failing`,
     attention: (n: number) => (n === 1 ? "1 needs attention" : `${n} need attention`),
+    stopped: (n: number) => count(n, "provider stopped", "providers stopped"),
     noneReady: "No connection is ready",
     noConnection: "No provider is connected yet",
     unreachable: "The gateway does not answer",

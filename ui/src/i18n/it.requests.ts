@@ -13,7 +13,7 @@ export const requests: Messages["requests"] = {
   provider: "Provider",
   anyProvider: "Tutti i provider",
   combo: "Combo",
-  anyCombo: "Tutte le combo",
+  anyCombo: "Tutti i combo",
   clearFilters: "Togli i filtri",
   columns: {
     time: "Ora",
@@ -77,9 +77,9 @@ export const requests: Messages["requests"] = {
     firstToken: "Primo token",
     total: "Durata",
     rules: {
-      1: "una combo con questo nome",
-      2: "una combo, dal prefisso",
-      3: "uno schema che porta a una combo",
+      1: "un combo con questo nome",
+      2: "un combo, dal prefisso",
+      3: "uno schema che porta a un combo",
       4: "scelta automatica",
       5: "una quota condivisa",
       6: "uno dei tuoi nomi di modello",
