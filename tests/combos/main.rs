@@ -8,4 +8,5 @@ mod gates;
 mod simulate;
 mod strategies;
 mod team;
+mod tools;
 mod walk;

@@ -2,6 +2,7 @@
 import { about, keys, names, security } from "./en.access";
 import { comboUse } from "./en.combo-use";
 import { combos } from "./en.combos";
+import { flags } from "./en.flags";
 import { flow } from "./en.flow";
 import { limits, quota } from "./en.limits";
 import { requests } from "./en.requests";
@@ -14,6 +15,7 @@ import {
   modelLockout,
   resilience,
 } from "./en.resilience";
+import { accounts } from "./en.routing";
 import { simulate } from "./en.simulate";
 import { usage } from "./en.usage";
 import { counter } from "./plural";
@@ -326,6 +328,8 @@ export const en = {
   combos,
   comboUse,
   limits,
+  accounts,
+  flags,
   quota,
   simulate,
   usage,

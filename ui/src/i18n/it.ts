@@ -3,6 +3,7 @@ import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { comboUse } from "./it.combo-use";
 import { combos } from "./it.combos";
+import { flags } from "./it.flags";
 import { flow } from "./it.flow";
 import { limits, quota } from "./it.limits";
 import { requests } from "./it.requests";
@@ -15,6 +16,7 @@ import {
   modelLockout,
   resilience,
 } from "./it.resilience";
+import { accounts } from "./it.routing";
 import { simulate } from "./it.simulate";
 import { usage } from "./it.usage";
 import { counter } from "./plural";
@@ -330,6 +332,8 @@ export const it: Messages = {
   combos,
   comboUse,
   limits,
+  accounts,
+  flags,
   quota,
   simulate,
   usage,

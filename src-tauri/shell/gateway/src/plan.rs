@@ -11,6 +11,7 @@ use resilience::{Admission, Caller};
 use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
+use crate::accounts::{self, Turn};
 use crate::address_book::Entry;
 use crate::admit;
 use crate::exchange::upstream_operation;
@@ -37,6 +38,7 @@ pub(crate) struct Asker<'a> {
     pub(crate) tools: u32,
     /// An account whose quota runs out is left out.
     pub(crate) quota_cutoff: bool,
+    pub(crate) turn: Turn<'a>,
 }
 
 impl<'a> Asker<'a> {
@@ -48,16 +50,17 @@ impl<'a> Asker<'a> {
             caller,
             tools: request.glance.tool_count,
             quota_cutoff: true,
+            turn: Turn::Of(request),
         }
     }
 
     /// Nobody in particular, who asks a provider for text.
     pub(crate) fn anybody(operation: Operation, key: Option<&'a ClientKey>, caller: Caller) -> Self {
-        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true }
+        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, turn: Turn::Nobody(None) }
     }
 }
 
-/// Ranks the provider's accounts for this request.
+/// Ranks the provider's accounts for this request; its turn is taken.
 pub(crate) fn plan(
     gateway: &Gateway,
     request: &ClientRequest,
@@ -65,6 +68,17 @@ pub(crate) fn plan(
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     rank(gateway, &Asker::of(request, Caller::Direct), resolved, provider)
+}
+
+/// Who could serve this request now, and who not. Nobody's turn is taken.
+pub(crate) fn look(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    provider: &Arc<Provider>,
+) -> (Vec<Step>, Vec<ExclusionRecord>) {
+    let asker = Asker { turn: Turn::Nobody(None), ..Asker::of(request, Caller::Direct) };
+    rank(gateway, &asker, resolved, provider)
 }
 
 /// The same for whoever asks, also when no request is at hand ([`crate::explain`]).
@@ -115,6 +129,7 @@ fn rank_among(
             Some(Step { candidate, entry, provider: Arc::clone(provider), operation })
         })
         .collect();
+    let steps = accounts::in_order(gateway, asker.turn, steps);
     let exclusions = excluded
         .into_iter()
         .map(|(candidate, exclusion)| {

@@ -2,7 +2,7 @@
 
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, Dialect, Millis, Timestamp, Usage};
+use domain::{Candidate, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
 use routing::Journey;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::plan::{Step, excluded_record};
 use crate::telemetry::Sample;
 use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
@@ -166,14 +167,20 @@ impl Recorder {
     }
 
     /// It waits for a place at this account.
-    pub(crate) fn waits_for_place(&self, candidate: &Candidate, connection_name: &str) {
-        self.row.change(|row| row.towards(candidate, connection_name));
+    pub(crate) fn waits_for_place(&self, step: &Step) {
+        self.row.change(|row| row.towards(&step.candidate, &step.entry.connection.name));
         self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
     }
 
     /// It waits until then for somebody who rests.
     pub(crate) fn waits_until(&self, until: Timestamp) {
         self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
+    }
+
+    /// An account does not let the request in.
+    pub(crate) fn shut_out(&mut self, step: &Step, exclusion: Exclusion) {
+        let name = step.entry.connection.name.clone();
+        self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
     }
 
     /// The next attempt waited so long for its turn.
