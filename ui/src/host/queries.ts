@@ -14,7 +14,9 @@ import {
 } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { Live, Topic } from "@/bindings";
+import { type Messages, useMessages } from "@/i18n";
 import { setReference } from "@/lib/clock";
+import { inWords } from "@/lib/field-problems";
 import { HostError } from "./host";
 import { useHost } from "./index";
 import { type Input, type OperationName, type Output, operations } from "./operations";
@@ -41,9 +43,10 @@ export function useRead<O extends OperationName>(
   options: ReadOptions = {},
 ): UseQueryResult<Output<O>, HostError> {
   const host = useHost();
+  const messages = useMessages();
   return useQuery<Output<O>, HostError>({
     queryKey: readKey(operation, input),
-    queryFn: ({ signal }) => host.call(operation, input, signal),
+    queryFn: ({ signal }) => told(host.call(operation, input, signal), messages),
     enabled: options.enabled ?? true,
     ...(options.keepPrevious ? { placeholderData: keepPreviousData as never } : {}),
   });
@@ -52,13 +55,25 @@ export function useRead<O extends OperationName>(
 export function useChange<O extends OperationName>(operation: O): UseMutationResult<Output<O>, HostError, Input<O>> {
   const host = useHost();
   const client = useQueryClient();
+  const messages = useMessages();
   return useMutation<Output<O>, HostError, Input<O>>({
-    mutationFn: (input) => host.call(operation, input),
+    mutationFn: (input) => told(host.call(operation, input), messages),
     onSuccess: () => {
       // Not waited for: whoever asked for the change goes on at once.
       void invalidate(client, operations[operation].invalidates ?? []);
     },
   });
+}
+
+/** What the gateway says of single fields reaches screens in the person's own language. */
+async function told<T>(answer: Promise<T>, messages: Messages): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof HostError) || error.details.length === 0) throw error;
+    const { code, message, details } = error;
+    throw new HostError({ code, message, details: details.map((problem) => inWords(problem, messages)) });
+  }
 }
 
 export function readKey<O extends OperationName>(operation: O, input: Input<O>): QueryKey {

@@ -5,6 +5,7 @@ import { combos } from "./en.combos";
 import { flags } from "./en.flags";
 import { flow } from "./en.flow";
 import { limits, quota } from "./en.limits";
+import { fieldProblems } from "./en.problems";
 import { requests } from "./en.requests";
 import {
   connectionHealth,
@@ -319,6 +320,7 @@ export const en = {
   connectionHealth,
   cooldowns,
   explain,
+  fieldProblems,
   flow,
   health,
   keys,

@@ -6,6 +6,7 @@ import { combos } from "./it.combos";
 import { flags } from "./it.flags";
 import { flow } from "./it.flow";
 import { limits, quota } from "./it.limits";
+import { fieldProblems } from "./it.problems";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -323,6 +324,7 @@ export const it: Messages = {
   connectionHealth,
   cooldowns,
   explain,
+  fieldProblems,
   flow,
   health,
   keys,
