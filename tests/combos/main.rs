@@ -5,6 +5,7 @@
 
 mod answers;
 mod gates;
+mod hedging;
 mod simulate;
 mod strategies;
 mod team;

@@ -134,7 +134,7 @@ async fn the_live_figures_say_who_is_on_the_way_and_who_waits_for_a_place() {
     let second = ask();
     world.wait_for_waiting(1).await;
 
-    let live = self::live(&world).await;
+    let live = live(&world).await;
     assert_eq!((&live["inFlight"], &live["queued"]), (&json!(2), &json!(1)), "{live}");
     let stages: Vec<_> = live["underway"].as_array().expect("a list").iter().map(|row| row["stage"].clone()).collect();
     assert_eq!(stages, ["asking", "waits_for_place"]);

@@ -882,6 +882,14 @@ export type CountingWindow = {
 	now: Instant,
 };
 
+/**  What came of trying a credential. */
+export type CredentialCheck = {
+	ok: boolean,
+	/**  Why it failed, as in the reply of a test. */
+	problem: string | null,
+	checkedAt: Instant,
+};
+
 /**  A wire format. */
 export type Dialect = "chat" | "responses" | "messages" | "gemini";
 
@@ -983,7 +991,7 @@ export type FieldProblem = {
 };
 
 /**  What a flag is about. */
-export type FlagGroup = "security" | "routing" | "catalogue";
+export type FlagGroup = "security" | "routing" | "streaming" | "catalogue";
 
 export type Health = {
 	status: HealthStatus,
@@ -1004,6 +1012,8 @@ export type Health = {
 	/**  Per connection id: requests waiting and running. */
 	rateLimitStatus: { [key in string]: RateLimitStatus },
 	lockouts: HealthLockout[],
+	/**  Per connection id: what came of the last try of a credential that nobody used. */
+	credentialHealth: { [key in string]: CredentialCheck },
 	store: StoreHealth,
 	/**  Whether a client key and a connection exist. */
 	setupComplete: boolean,
@@ -1900,12 +1910,12 @@ export type StoreHealth = {
 	dropped: number,
 };
 
-/**  How a combo chooses. `quota-share` is internal: no combo can be given it. */
 /**  A stored combo, and beside its id the members that are to be different. */
 export type StoredCombo = {
 	id: string,
 } & ComboChangeFields;
 
+/**  How a combo chooses. `quota-share` is internal: no combo can be given it. */
 export type Strategy = "priority" | "weighted" | "round-robin" | "context-relay" | "fill-first" | "p2c" | "random" | "least-used" | "cost-optimized" | "reset-aware" | "reset-window" | "headroom" | "strict-random" | "auto" | "lkgp" | "context-optimized" | "cache-optimized" | "fusion" | "pipeline" | "quota-share";
 
 export type SystemStatus = {

@@ -80,11 +80,20 @@ export function readKey<O extends OperationName>(operation: O, input: Input<O>):
   return [operation, input];
 }
 
-/** Reads again whatever provides one of the topics. */
-export function invalidate(client: QueryClient, topics: readonly Topic[]): Promise<void> {
+/** They add up many records: while traffic flows, once in a while is often enough. */
+const sums: readonly string[] = ["combos_metrics", "health_history", "usage_summary"] satisfies OperationName[];
+const SUMS_EVERY_MS = 3_000;
+
+/** Reads again whatever provides one of the topics: everything, all but sums, or sums alone. */
+export function invalidate(
+  client: QueryClient,
+  topics: readonly Topic[],
+  which: "all" | "single" | "sums" = "all",
+): Promise<void> {
   return client.invalidateQueries({
-    predicate: ({ queryKey }) => {
-      const operation = operations[queryKey[0] as OperationName];
+    predicate: ({ queryKey: [name] }) => {
+      if (which !== "all" && sums.includes(String(name)) !== (which === "sums")) return false;
+      const operation = operations[name as OperationName];
       return operation?.provides?.some((topic) => topics.includes(topic)) ?? false;
     },
   });
@@ -97,10 +106,19 @@ export function useLiveUpdates(): boolean {
   const [connected, setConnected] = useState(true);
   useEffect(() => {
     let heard = true;
-    return host.subscribe({
+    const summed = new Set<Topic>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const sumUp = () => {
+      timer = undefined;
+      void invalidate(client, [...summed], "sums");
+      summed.clear();
+    };
+    const stop = host.subscribe({
       changed: ({ topics, at }) => {
         setReference(Date.parse(at));
-        void invalidate(client, topics);
+        void invalidate(client, topics, "single");
+        for (const topic of topics) summed.add(topic);
+        timer ??= setTimeout(sumUp, SUMS_EVERY_MS);
       },
       connected: (now) => {
         // There is no replay: what happened in between is read again.
@@ -109,6 +127,10 @@ export function useLiveUpdates(): boolean {
         setConnected(now);
       },
     });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
   }, [host, client]);
   return connected;
 }

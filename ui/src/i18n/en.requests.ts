@@ -126,6 +126,7 @@ export const requests = {
       content_stall: "The stream went on without saying anything",
       early_eof: "The stream ended before it said anything",
       combo_timeout: "The combo's time was up",
+      called_off: "Called off while it ran",
     },
     decisions: {
       answer: "Its answer was passed on.",
@@ -135,6 +136,7 @@ export const requests = {
       retry: "Tried the same one again.",
       retry_with_less: "Tried the same one again, asking for less.",
       retry_without_thinking: "Tried the same one again, without its earlier thinking.",
+      lost: "Another target was faster.",
       emergency_fallback: "No credit was left: one try went to the emergency fallback.",
       last: "No other connection was left to try.",
       stop: "Stopped: another connection would have said the same.",

@@ -128,6 +128,7 @@ export const requests: Messages["requests"] = {
       content_stall: "Il flusso è andato avanti senza dire nulla",
       early_eof: "Il flusso è finito prima di dire qualcosa",
       combo_timeout: "Il tempo del combo è finito",
+      called_off: "Interrotto in corso",
     },
     decisions: {
       answer: "La sua risposta è stata consegnata.",
@@ -137,6 +138,7 @@ export const requests: Messages["requests"] = {
       retry: "Si è riprovato con la stessa.",
       retry_with_less: "Si è riprovato con la stessa, chiedendo meno.",
       retry_without_thinking: "Si è riprovato con la stessa, senza i ragionamenti precedenti.",
+      lost: "Un'altra destinazione è stata più veloce.",
       emergency_fallback: "Non c'era più credito: un tentativo è andato al ripiego d'emergenza.",
       last: "Non restava nessun'altra connessione da provare.",
       stop: "Ci si è fermati: un'altra connessione avrebbe detto lo stesso.",

@@ -121,6 +121,7 @@ export const health: Health = {
   providerSummary: { catalogCount: 20, configuredCount: 2, activeCount: 2, monitoredCount: 2 },
   connectionHealth: { total: 4, ready: 3, failing: 0, switchedOff: 1, withoutCredential: 0 },
   rateLimitStatus: {},
+  credentialHealth: {},
   lockouts: [],
   store: { healthy: true, dropped: 0 },
   setupComplete: true,

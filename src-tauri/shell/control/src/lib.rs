@@ -30,6 +30,7 @@ pub mod combo_mappings;
 pub mod combos;
 pub mod connections;
 pub mod cooldowns;
+pub mod credential_health;
 mod error;
 pub mod explain;
 pub mod flags;

@@ -26,6 +26,7 @@ use upstream::{Proxy, Route, Target, Transport};
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
 use crate::auto_disable;
 use crate::combos::Combos;
+use crate::egress::Egress;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
@@ -99,6 +100,7 @@ struct Inner {
     counters: Arc<Counters>,
     underway: Arc<Rows>,
     throttle: Mutex<Throttle>,
+    egress: Egress,
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
     routing: RoutingHandle,
@@ -150,6 +152,7 @@ impl Gateway {
             counters: Arc::default(),
             underway: Arc::default(),
             throttle: Mutex::default(),
+            egress: Egress::default(),
             memo: Mutex::default(),
             telemetry: Mutex::default(),
             routing,
@@ -189,6 +192,11 @@ impl Gateway {
     /// What earlier answers leave for the next turn of their conversations.
     pub(crate) fn memo(&self) -> &Mutex<Memo> {
         &self.0.memo
+    }
+
+    /// What is known of the ways out.
+    pub(crate) fn egress(&self) -> &Egress {
+        &self.0.egress
     }
 
     /// What strategies remember.
@@ -350,6 +358,7 @@ impl Gateway {
         let before = self.connections();
         self.load_connections().await?;
         self.tell_limits(&before);
+        self.engine().frees();
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::request_log::ExclusionRecord;
 use domain::{Candidate, ConnectionId, ProviderId, RequestId, Timestamp};
 use parking_lot::Mutex;
 
@@ -56,6 +57,14 @@ impl Underway {
         self.model = Some(candidate.model.clone());
         self.connection = Some(candidate.connection.clone());
         self.connection_name = Some(connection_name.to_owned());
+    }
+
+    /// What keeps everybody away is over first here.
+    pub(crate) fn wait_for(&mut self, first: &ExclusionRecord) {
+        self.provider = Some(first.provider.clone());
+        self.model = Some(first.model.clone());
+        self.connection.clone_from(&first.connection);
+        self.connection_name.clone_from(&first.connection_name);
     }
 }
 

@@ -476,7 +476,10 @@ impl Batch {
             resilience::write(&mut transaction, row).await?;
         }
         for egress in &self.egress {
-            resilience::write_egress(&mut transaction, egress).await?;
+            // A convenience must not keep state and requests from being written.
+            if let Err(error) = resilience::write_egress(&mut transaction, egress).await {
+                tracing::warn!(error = reason(&error), "where an account leaves could not be put down");
+            }
         }
         for quota in &self.quotas {
             quota::write(&mut transaction, quota).await?;

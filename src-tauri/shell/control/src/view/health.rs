@@ -31,9 +31,21 @@ pub struct Health {
     /// Per connection id: requests waiting and running.
     pub rate_limit_status: BTreeMap<String, RateLimitStatus>,
     pub lockouts: Vec<HealthLockout>,
+    /// Per connection id: what came of the last try of a credential that nobody used.
+    pub credential_health: BTreeMap<String, CredentialCheck>,
     pub store: StoreHealth,
     /// Whether a client key and a connection exist.
     pub setup_complete: bool,
+}
+
+/// What came of trying a credential.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CredentialCheck {
+    pub ok: bool,
+    /// Why it failed, as in the reply of a test.
+    pub problem: Option<String>,
+    pub checked_at: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]

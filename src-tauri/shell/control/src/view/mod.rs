@@ -51,9 +51,9 @@ pub use explanation::{
 };
 pub use flag::{FeatureFlag, FeatureFlagReply, FeatureFlagValue, FeatureFlags, FlagGroup};
 pub use health::{
-    BreakerCounts, ConnectionCounts, Health, HealthHistory, HealthHistoryQuery, HealthLockout, HealthStatus,
-    HealthStretch, MemoryUsage, ProviderBreaker, ProviderHealth, ProviderSummary, RateLimitStatus, StoreHealth,
-    SystemStatus,
+    BreakerCounts, ConnectionCounts, CredentialCheck, Health, HealthHistory, HealthHistoryQuery, HealthLockout,
+    HealthStatus, HealthStretch, MemoryUsage, ProviderBreaker, ProviderHealth, ProviderSummary, RateLimitStatus,
+    StoreHealth, SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
 pub use live::{Changed, EventsQuery, Live, Topic, UnderwayRequest, UnderwayStage};

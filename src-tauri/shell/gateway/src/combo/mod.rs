@@ -1,7 +1,7 @@
 //! Requests to combos: from the name to an answer (gateway specification, 3).
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
-//! another, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
+//! another, [`hedge`] gives a slow one company, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
 //! finds the words when nobody served.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
@@ -9,6 +9,7 @@
 mod answer;
 mod book;
 mod chain;
+mod hedge;
 mod order;
 mod panel;
 mod preview;
@@ -19,6 +20,7 @@ mod walk;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use domain::request_log::ExclusionRecord;
 use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
@@ -34,6 +36,7 @@ use crate::attempt_loop;
 use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::pause;
 use crate::record::Recorder;
 use crate::request_facts;
 
@@ -112,6 +115,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     let deadline = begun + asked.config.time_limit();
     let mut effort = Effort::default();
     loop {
+        let freed = gateway.engine().freed();
         let (expansion, pool_size) = expansion(gateway, request, asked);
         let plan = match plan(gateway, asked, &facts, expansion) {
             Ok(plan) => plan,
@@ -121,7 +125,13 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         recorder.journey.exclusions = records(&plan);
         let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {
-            Plan::Ranked { .. } => walk::walk(&scene, request, &order(&asked.combo.name, &plan), recorder).await,
+            Plan::Ranked { .. } => {
+                let order = order(&asked.combo.name, &plan);
+                match asked.config.hedge_after() {
+                    Some(delay) => hedge::walk(&scene, request, delay, &order, recorder).await,
+                    None => walk::walk(&scene, request, &order, recorder).await,
+                }
+            }
             Plan::Panel { .. } => panel::ask(&scene, request, &plan, recorder).await,
             Plan::Chain { .. } => chain::ask(&scene, request, &plan, recorder).await,
         };
@@ -137,8 +147,8 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         };
         recorder = end.recorder;
         let until = gateway.now() + pause;
-        recorder.waits_until(until);
-        gateway.clock().sleep_until(until).await;
+        recorder.waits_until(until, &kept_away(gateway, request, asked).unwrap_or_default());
+        pause::until(gateway, until, freed, || kept_away(gateway, request, asked).is_none()).await;
         // Everything is looked at afresh: what failed before the pause may serve now.
         recorder.journey.exhausted = Exhausted::default();
     }
@@ -206,6 +216,16 @@ fn goes_on(
         }
         Decision::Wait { .. } | Decision::TooLong { .. } | Decision::Never => None,
     }
+}
+
+/// What stands in the way of each target now; nothing once one of them can be asked.
+fn kept_away(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> Option<Vec<ExclusionRecord>> {
+    let record = |target: Target| {
+        let (provider, model) = (target.provider.clone(), target.model.clone());
+        let exclusion = spared(target)?;
+        Some(ExclusionRecord { provider, model, connection: None, connection_name: None, exclusion })
+    };
+    expansion(gateway, request, asked).0.targets.into_iter().map(record).collect()
 }
 
 /// How well models suit tasks, as far as nobody says otherwise.
