@@ -6,6 +6,7 @@
 mod answers;
 mod gates;
 mod hedging;
+mod relay;
 mod simulate;
 mod strategies;
 mod team;

@@ -1557,6 +1557,8 @@ export type RequestAttempt = {
 	model: string,
 	connectionId: string,
 	connectionName: string,
+	/**  The step of the combo, and the account where the step names one. */
+	executionKey: string | null,
 	startedAt: Instant,
 	queuedMs: number,
 	/**  To the response head. */

@@ -14,7 +14,7 @@ use dialects::translate::StreamWriter;
 use dialects::{
     Decoder, DeltaKind, Event, FinishReason, Frame, Framing, PartKind, StreamProgress, StreamReader, UpstreamError,
 };
-use domain::{Clock, Dialect, Millis, Reason};
+use domain::{Clock, Millis, Reason};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
 use resilience::throughput_watchdog::{self, ThroughputWatchdog};
@@ -81,7 +81,7 @@ pub(crate) struct UpstreamStream {
 impl UpstreamStream {
     pub(crate) fn new(
         body: upstream::Body,
-        dialect: Dialect,
+        reader: Box<dyn StreamReader + Send>,
         framing: Framing,
         clock: Arc<dyn Clock>,
         limits: Limits,
@@ -91,7 +91,7 @@ impl UpstreamStream {
         UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
-            reader: dialects::reader(dialect),
+            reader,
             writer,
             written: BytesMut::new(),
             folded: None,

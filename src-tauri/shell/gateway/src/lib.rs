@@ -52,6 +52,7 @@ mod send;
 mod session_name;
 mod telemetry;
 mod throttle;
+mod token_count;
 mod translate;
 mod underway;
 mod upstream_body;

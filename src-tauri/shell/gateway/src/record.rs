@@ -11,7 +11,7 @@ use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record};
-use crate::telemetry::Sample;
+use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
@@ -96,7 +96,6 @@ impl Recorder {
             stage: Stage::Choosing,
             since: record.at,
         });
-        let glance = &request.glance;
         Recorder {
             gateway: gateway.clone(),
             record,
@@ -104,7 +103,7 @@ impl Recorder {
             open: None,
             queued: Millis::ZERO,
             earlier: Vec::new(),
-            estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
+            estimated_input: request.estimated_input(),
             output_bytes: 0,
             finished: false,
             row: Arc::new(row),
@@ -146,7 +145,7 @@ impl Recorder {
 
     /// The present call was answered, and the story goes on with another one.
     pub(crate) fn next_call(&mut self) {
-        self.end_attempt("success", "next_step", None);
+        self.end_attempt(SUCCESS, "next_step", None);
         let usage = std::mem::take(&mut self.record.usage);
         let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
         if usage != Usage::default() {
@@ -330,17 +329,7 @@ impl Recorder {
             ms = open.duration.as_millis(),
             "attempt"
         );
-        self.gateway.telemetry().lock().record(
-            &open.provider,
-            &open.model,
-            &open.connection,
-            Sample {
-                at: self.gateway.now(),
-                latency: open.duration,
-                first_token: open.first_token,
-                succeeded: kind == "success",
-            },
-        );
+        self.gateway.telemetry().lock().record(&open.provider, &open.model, &open.connection, Sample::of(&open));
         self.journey.attempts.push(open);
     }
 
@@ -367,7 +356,7 @@ impl Recorder {
         if std::mem::replace(&mut self.finished, true) {
             return self.record.usage;
         }
-        self.end_attempt("success", "answer", None);
+        self.end_attempt(SUCCESS, "answer", None);
         let now = self.gateway.now();
         let record = &mut self.record;
         record.status = end.status;

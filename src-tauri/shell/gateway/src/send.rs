@@ -29,6 +29,7 @@ use crate::plan::Step;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
 use crate::response_headers;
+use crate::token_count;
 use crate::translate::translate;
 use crate::upstream_body::{collect, error_body};
 
@@ -157,8 +158,9 @@ async fn send_unlimited(
         request_id: request.id.as_str(),
     };
     let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
+    let start_limit = token_count::start_limit(step.operation, wish.start_limit);
     egress::leaves(gateway, &step.candidate, &target);
-    let response = respond(gateway, outgoing, &target, wish.start_limit, &judge).await?;
+    let response = respond(gateway, outgoing, &target, start_limit, &judge).await?;
     attempt.observe(response.headers());
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
@@ -169,7 +171,7 @@ async fn send_unlimited(
         }
         return Err(failed);
     }
-    let back = Back::new(gateway, request, &step.candidate.model, translated.ids);
+    let back = Back::new(gateway, request, step, translated.ids);
     let keepsake = (!is_native).then(|| {
         let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
@@ -211,8 +213,8 @@ impl Exchange<'_> {
         let clock = std::sync::Arc::clone(self.gateway.clock());
         let limits = Limits { overrun: self.overrun, ..limits(self.gateway, self.request, self.target) };
         let writer = writes.then(|| self.back.writer());
-        let dialect = self.upstream.dialect();
-        UpstreamStream::new(body, dialect, framing, clock, limits, Redaction::of(self.target), writer)
+        let reader = self.back.reader(self.upstream.dialect());
+        UpstreamStream::new(body, reader, framing, clock, limits, Redaction::of(self.target), writer)
     }
 }
 

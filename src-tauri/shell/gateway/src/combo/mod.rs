@@ -1,14 +1,16 @@
 //! Requests to combos: from the name to an answer (gateway specification, 3).
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
-//! another, [`hedge`] gives a slow one company, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
-//! finds the words when nobody served.
+//! another, [`hedge`] gives a slow one company, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer
+//! into the next for `pipeline`, [`answer`] finds the words when nobody served, [`handoff`] sums a conversation up for the
+//! next account.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
 
 mod answer;
 mod book;
 mod chain;
+mod handoff;
 mod hedge;
 mod order;
 mod panel;
@@ -138,6 +140,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let end = match ended {
             Ended::Answered(answered) => {
                 let Answered { served, step, attempt, recorder } = *answered;
+                handoff::consider(&scene, request, &step);
                 return attempt_loop::answer(gateway, request, &step, served, attempt, recorder);
             }
             Ended::Nobody(end) => *end,

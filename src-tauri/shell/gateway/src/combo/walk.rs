@@ -17,6 +17,7 @@ use routing::view::RequestFacts;
 
 use super::Asked;
 use super::book::asker;
+use super::handoff;
 use super::order::{Place, record_of};
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
@@ -322,9 +323,16 @@ impl<'w, 'p> Walk<'w, 'p> {
         recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
         recorder.at_step(&target.execution_key);
         let wish = repeat.wish(asked);
+        let relayed = handoff::relayed(&self.scene, self.request, &step.candidate.connection);
+        let request = relayed.as_ref().unwrap_or(self.request);
         tokio::select! {
             biased;
-            sent = send(gateway, self.request, step, &wish, attempt, recorder) => return Some(sent),
+            sent = send(gateway, request, step, &wish, attempt, recorder) => {
+                if relayed.is_some() && sent.is_ok() {
+                    handoff::handed_over(&self.scene, self.request, recorder);
+                }
+                return Some(sent);
+            }
             () = gateway.clock().sleep_until(deadline) => {}
         }
         self.end.recorder.end_attempt("combo_timeout", "stop", None);
