@@ -210,7 +210,6 @@ export const requests = {
       DROPPED_PARAMETER: "The provider's format has no place for this parameter; it was left out.",
       DROPPED_PART: "The provider's format has no place for this part; it was left out.",
       DROPPED_TOOL: "The provider does not know this tool; it was left out.",
-      DROPPED_REASONING: "Earlier thinking was taken out, because the provider refused it.",
       EMULATED_FORMAT: "The form of the answer was asked for in words; the provider has no setting for it.",
       REPAIRED_ARGUMENTS: "The arguments of a tool call were not readable, and were mended.",
       REPAIRED_TOOLS: "A tool call and its result were put next to each other.",

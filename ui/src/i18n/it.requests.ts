@@ -212,7 +212,6 @@ export const requests: Messages["requests"] = {
       DROPPED_PARAMETER: "Il formato del provider non prevede questo parametro; è stato tolto.",
       DROPPED_PART: "Il formato del provider non prevede questa parte; è stata tolta.",
       DROPPED_TOOL: "Il provider non conosce questo strumento; è stato tolto.",
-      DROPPED_REASONING: "I ragionamenti precedenti sono stati tolti, perché il provider li ha rifiutati.",
       EMULATED_FORMAT: "La forma della risposta è stata chiesta a parole; il provider non ha un'impostazione per essa.",
       REPAIRED_ARGUMENTS: "Gli argomenti di una chiamata non erano leggibili e sono stati riparati.",
       REPAIRED_TOOLS: "Una chiamata di strumento e il suo risultato sono stati messi vicini.",
