@@ -984,6 +984,10 @@ export type FieldProblem = {
 	/**  Dotted path of the member; `body` for the body as a whole. */
 	field: string,
 	message: string,
+	/**  What kind of fault it is, where it is a common one: `empty`, `out_of_range`, `taken`, `not_found`, … */
+	code: string | null,
+	/**  What goes with the code: the bounds, the name that was not found. */
+	values: string[],
 };
 
 /**  What a flag is about. */

@@ -88,6 +88,35 @@ export async function settings(checks, stage) {
     }),
   );
 
+  await checks.check("Ctrl-K finds a setting by name, and leads to it", (folder) =>
+    stage.play(folder, settled, async ({ page }) => {
+      await page.goto("/home");
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("listening address");
+      await page.getByRole("option", { name: /Listening address/ }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/settings/security#gateway.bindAddress");
+      const field = page.getByLabel("Listening address");
+      await eventually("the setting can be changed at once", () =>
+        field.evaluate((element) => element === element.ownerDocument.activeElement),
+      );
+    }),
+  );
+
+  await checks.check("what the gateway refuses is said in the window's language", (folder) =>
+    stage.play(folder, { ...settled, language: "it" }, async ({ page, gateway }) => {
+      const make = (/** @type {string} */ name) =>
+        gateway.call("POST", "/combos", { name, strategy: "priority", models: ["openai/m1"] });
+      await make("crew");
+      const { combo } = await make("staff");
+      await page.goto(`/combos/${combo.id}`);
+      await page.getByLabel("Nome", { exact: true }).fill("crew");
+      await page.getByRole("button", { name: "Salva modifiche" }).click();
+      await page.getByText("Questo nome è già usato.").waitFor();
+    }),
+  );
+
   await checks.check("a stopped gateway is said so, and the screens recover when it is back", (folder) =>
     stage.play(folder, settled, async ({ page, gateway, upstream }) => {
       const banner = page.getByRole("status").filter({ hasText: "The gateway does not answer" });

@@ -151,7 +151,7 @@ async fn take_place(
     while round.recorder.journey.attempts.is_empty()
         && let Some(step) = queue.full.pop_front()
     {
-        round.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
+        round.recorder.waits_for_place(&step);
         match admit::in_turn(gateway, &step, terms).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);

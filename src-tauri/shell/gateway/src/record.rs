@@ -180,8 +180,8 @@ impl Recorder {
     }
 
     /// It waits for a place at this account.
-    pub(crate) fn waits_for_place(&self, candidate: &Candidate, connection_name: &str) {
-        self.row.change(|row| row.towards(candidate, connection_name));
+    pub(crate) fn waits_for_place(&self, step: &Step) {
+        self.row.change(|row| row.towards(&step.candidate, &step.entry.connection.name));
         self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
     }
 

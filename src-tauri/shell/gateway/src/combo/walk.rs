@@ -252,7 +252,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             && let Some((here, step)) = self.full.pop_front()
         {
             let terms = self.terms(here.place.target);
-            self.end.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
+            self.end.recorder.waits_for_place(&step);
             let turn = tokio::select! {
                 biased;
                 turn = admit::in_turn(self.scene.gateway, &step, &terms) => turn,
