@@ -179,7 +179,8 @@ impl Gateway {
         let telemetry = Telemetries::read(self.store(), self.now()).await?;
         *self.0.telemetry.lock() = telemetry;
         let learned = learned_limits::load(self.store()).await?;
-        self.memo().lock().restore(self.store().load_kept_of_calls(self.now()).await?);
+        let kept = self.store().load_kept_of_calls(self.now()).await?;
+        self.memo().lock().restore(kept);
         self.engine().restore(self.store().load_resilience().await?, learned);
         Ok(())
     }
