@@ -5,6 +5,8 @@
 
 mod answers;
 mod gates;
+mod hedging;
+mod relay;
 mod simulate;
 mod strategies;
 mod team;

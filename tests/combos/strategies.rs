@@ -147,6 +147,7 @@ fn json_headers() -> http::HeaderMap {
 
 #[tokio::test]
 async fn by_what_replies_announce_of_quotas() {
+    // OF-08
     for (strategy, expected) in [("headroom", 1), ("reset-aware", 0), ("reset-window", 0)] {
         let team = Team::start().await;
         let now = team.world.now().as_millis();

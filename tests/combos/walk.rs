@@ -69,6 +69,7 @@ async fn a_malformed_request_stops_at_once_and_an_odd_one_is_shown_to_three() {
 
 #[tokio::test]
 async fn a_request_takes_thirty_attempts_at_most_whatever_stands_inside_each_other() {
+    // CR-19
     let team = Team::start().await;
     let many: Vec<String> = (0..24).map(|n| format!("openai/m{n}")).collect();
     team.combo("inner", "priority", json!(many), json!({ "maxRetries": 0 })).await;

@@ -155,7 +155,7 @@ async fn no_name_of_a_session_reaches_an_upstream() {
     }
 }
 
-/// SA-11
+/// SA-11, RP-08 for pins
 #[tokio::test]
 async fn a_session_survives_a_restart_and_its_name_is_stored_nowhere() {
     let mut shared = kept().await;
@@ -212,6 +212,24 @@ async fn every_dialect_keeps_its_session() {
         }
         assert_eq!((world.calls(&one).len(), world.calls(&other).len()), (4, 0), "{provider}");
     }
+}
+
+#[tokio::test]
+async fn a_combo_that_leaves_the_account_open_keeps_the_session_and_one_that_names_it_moves_nobody() {
+    let shared = kept().await;
+    let create = |name: &str, step: Value| {
+        let body = json!({ "name": name, "strategy": "priority", "models": [step] });
+        shared.world.managed(Method::POST, "/api/combos", Some(body))
+    };
+    create("open", json!("openai/m1")).await;
+    create("pinned", json!({ "model": "openai/m1", "connectionId": shared.accounts[2].id })).await;
+    let ask = async |model: &str| {
+        let agent = shared.world.agent().with("x-session-id", "s1");
+        served(&shared, &agent.post("/v1/chat/completions", chat_body(model, false)).await)
+    };
+    assert_eq!(ask("open").await, 0);
+    assert_eq!(ask("pinned").await, 2);
+    assert_eq!((ask("open").await, ask(MODEL).await), (0, 0));
 }
 
 #[tokio::test]

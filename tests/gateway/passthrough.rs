@@ -247,6 +247,7 @@ async fn a_tool_call_and_its_result_pass_in_every_dialect() {
 
 #[tokio::test]
 async fn background_mode_is_taken_out_of_a_responses_request_and_said_so() {
+    // OF-01
     let world = World::start().await;
     let connection = world.connect("openai", "c1").await;
     let body = r#"{"model":"openai/m1","background":true,"input":"x","store":false}"#;

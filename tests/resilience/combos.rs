@@ -1,4 +1,4 @@
-//! What the mechanisms do where a combo asks (scenarios SR-08, PR-05, PR-06, CB-40).
+//! What the mechanisms do where a combo asks (scenarios SR-08, PR-05, PR-06, CB-40, GP-13, GP-14).
 
 use acceptance::{Connection, Reply, World, messages_body};
 use domain::Millis;
@@ -6,7 +6,7 @@ use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cast::{AK, open, start};
+use crate::cast::{AK, LO, MS, open, start, uncooled};
 
 const ROUTER: &str = "agentrouter";
 /// "The user's quota is not enough."
@@ -82,11 +82,56 @@ async fn a_trial_of_a_combo_asks_behind_an_open_breaker_and_changes_nothing() {
     let id = combo(&world, "tried", json!(["openai/m1"])).await;
     for (step, ok) in [(Step::ok("fine"), true), (Step::error(503, "down"), false)] {
         world.script(&opener).then(step);
-        let before = (world.breaker(AK), world.calls(&opener).len());
+        let before = (world.breaker(AK), asked(&world, &opener).len());
         let tried = world.managed(Method::POST, &format!("/api/combos/{id}/test"), Some(json!({}))).await;
         assert_eq!(tried.to_string().contains("\"ok\":true"), ok, "{tried}");
-        let after = (world.breaker(AK), world.calls(&opener).len());
+        let after = (world.breaker(AK), asked(&world, &opener).len());
         assert_eq!((after.0, after.1), (before.0, before.1 + 1), "{ok}");
     }
     world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_is_remembered_across_requests_is_forgotten_over_a_restart() {
+    // GP-13, RP-07
+    let mut world = start().await;
+    let node = world.node(LO, "local").await;
+    let c1 = uncooled(&world, &node, "c1").await;
+    let patient = json!({ "failureThreshold": 1_000, "degradationThreshold": 999 });
+    world.resilience(json!({ "providerCooldown": { "enabled": true }, "providerBreaker": { "local": patient } })).await;
+    combo(&world, "one", json!(["lo/m1"])).await;
+    world.script(&c1).then(Step::error(503, "down"));
+    for _ in 0..2 {
+        ask(&world, "one").await;
+        world.advance(Millis::seconds(10));
+    }
+    assert!(!world.picture().provider_cooldowns.is_empty());
+    let asked = world.calls(&c1).len();
+    ask(&world, "one").await;
+    assert_eq!(world.calls(&c1).len(), asked, "the provider is spared");
+    world.restart().await;
+    assert!(world.picture().provider_cooldowns.is_empty());
+    ask(&world, "one").await;
+    assert_eq!(world.calls(&c1).len(), asked + 1);
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_says_nothing_about_the_provider_is_not_remembered() {
+    // GP-14
+    for (provider, step) in [
+        (LO, Step::error(400, "this model's maximum context length is 8192 tokens")),
+        (MS, Step::error(429, "slow down")),
+    ] {
+        let world = start().await;
+        let class = if provider == LO { "local" } else { "apikey" };
+        let node = world.node(provider, class).await;
+        let c1 = uncooled(&world, &node, "c1").await;
+        world.resilience(json!({ "providerCooldown": { "enabled": true } })).await;
+        combo(&world, "one", json!([format!("{provider}/m1")])).await;
+        world.script(&c1).then(step);
+        ask(&world, "one").await;
+        assert!(world.picture().provider_cooldowns.is_empty(), "{provider}");
+        world.check_invariants().await;
+    }
 }

@@ -116,6 +116,24 @@ async fn one_refusal_speaks_for_all_that_leave_the_same_way() {
 }
 
 #[tokio::test]
+async fn a_count_that_stands_at_zero_is_a_quota_and_shared_like_one() {
+    // PR-17
+    for counted in ["x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"] {
+        let world = start().await;
+        let ([o1, o2, o3], _proxy) = three_seen(&world).await;
+        world.script(&o1).then(Step::error(429, "slow down").with_header(counted, "0"));
+        let reply = post_m1(&world, FREE).await;
+        assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(o3.id.as_str()), "{}", reply.text());
+        for account in [&o1, &o2] {
+            assert!(world.cooling(account).is_some() && world.locks(account).is_empty(), "{counted}");
+            assert_eq!(world.connection(account).await["lastErrorType"], "quota_exhausted", "{counted}");
+        }
+        assert_eq!(world.cooling(&o3), None, "{counted}");
+        world.check_invariants().await;
+    }
+}
+
+#[tokio::test]
 async fn a_combo_goes_on_where_another_address_is_left() {
     // EG-03, EG-12
     let mut world = start().await;

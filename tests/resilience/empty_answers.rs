@@ -120,7 +120,7 @@ async fn headers_and_then_nothing_is_passed_over_in_time() {
 
 #[tokio::test]
 async fn signs_of_life_alone_are_no_answer() {
-    // Handed case: heartbeats only for 90 s, longer than the 80 s a stream has to say something. Noted, not cooled, and the
+    // ST-01; handed case: heartbeats only for 90 s, longer than the 80 s a stream has to say something. Noted, not cooled, and the
     // service is not called sick for it (CB-30).
     for dialect in DIALECTS {
         let world = start().await;

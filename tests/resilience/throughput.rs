@@ -71,10 +71,7 @@ async fn switched_off_or_while_a_tool_call_is_written_nothing_is_given_up() {
         let first = world.connect(ask.provider, "first").await;
         world.script(&first).then(murmur(Dialect::Chat, then));
         let mut stream = world.agent().stream(&ask.path, ask.body.clone()).await;
-        stream.until("Once upon").await;
-        if !then.is_empty() {
-            stream.until("tool_calls").await;
-        }
+        stream.until(if then.is_empty() { "Once upon" } else { "tool_calls" }).await;
         for _ in 0..60 {
             world.advance(Millis::seconds(10));
             stream.until("ping").await;

@@ -100,7 +100,7 @@ pub(crate) async fn seen_waiting(world: &World) -> Vec<Value> {
     let live = parse_sse(&text).into_iter().find(|event| event.event.as_deref() == Some("live")).expect("figures");
     let figures: Value = serde_json::from_str(&live.data).expect("JSON");
     let underway = figures["underway"].as_array().expect("a list");
-    underway.iter().filter(|row| row["stage"] == "waits_for_rest").cloned().collect()
+    underway.iter().filter(|request| request["stage"] == "waits_for_rest").cloned().collect()
 }
 
 /// Waits until so many requests are seen waiting.
@@ -134,18 +134,18 @@ async fn a_waiting_request_is_seen_with_what_it_waits_for() {
     let waiting = until_seen(&world, 1).await;
     let shown = &waiting[0];
     assert_eq!((&shown["requestedModel"], &shown["agent"]), (&json!("both"), &json!("opencode")), "{shown}");
-    assert_eq!(shown["waitsFor"]["provider"], AK2, "the first to be back: {shown}");
-    assert_eq!(shown["waitsFor"]["mechanism"], "connection_cooldown", "{shown}");
+    assert_eq!(
+        (&shown["provider"], &shown["comboName"]),
+        (&json!(AK2), &json!("both")),
+        "the first to be back: {shown}"
+    );
 
     let direct = begin_waiting(&world, AK).await;
     let waiting = until_seen(&world, 2).await;
     let shown = &waiting[1];
-    assert_eq!(
-        (&shown["requestedModel"], &shown["until"]),
-        (&json!("openai/m1"), &shown["waitsFor"]["until"]),
-        "{shown}"
-    );
-    assert_eq!(shown["waitsFor"]["connectionName"], "first", "{shown}");
+    let back = world.connection(&c1).await["rateLimitedUntil"].clone();
+    assert_eq!((&shown["requestedModel"], &shown["until"]), (&json!("openai/m1"), &back), "{shown}");
+    assert_eq!(shown["connectionName"], "first", "{shown}");
     assert!(shown["id"].is_string() && shown["since"].is_string(), "{shown}");
 
     world.advance(Millis::seconds(41));

@@ -984,10 +984,14 @@ export type FieldProblem = {
 	/**  Dotted path of the member; `body` for the body as a whole. */
 	field: string,
 	message: string,
+	/**  What kind of fault it is, where it is a common one: `empty`, `out_of_range`, `taken`, `not_found`, … */
+	code: string | null,
+	/**  What goes with the code: the bounds, the name that was not found. */
+	values: string[],
 };
 
 /**  What a flag is about. */
-export type FlagGroup = "security" | "routing" | "catalogue";
+export type FlagGroup = "security" | "routing" | "streaming" | "catalogue";
 
 export type Health = {
 	status: HealthStatus,
@@ -1553,6 +1557,8 @@ export type RequestAttempt = {
 	model: string,
 	connectionId: string,
 	connectionName: string,
+	/**  The step of the combo, and the account where the step names one. */
+	executionKey: string | null,
 	startedAt: Instant,
 	queuedMs: number,
 	/**  To the response head. */
@@ -2042,17 +2048,6 @@ export type UsageSummary = {
 };
 
 export type Value = null | boolean | number | string | Value[] | { [key in string]: Value };
-
-/**  A request that waits for an account to come back. */
-export type WaitingRequest = {
-	id: string,
-	requestedModel: string,
-	agent: string | null,
-	since: Instant,
-	until: Instant,
-	/**  Whatever is back first. */
-	waitsFor: RequestExclusion | null,
-};
 
 /* Tauri Specta runtime */
 async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; data: T } | { status: "error"; error: E }> {

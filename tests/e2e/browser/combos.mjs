@@ -155,14 +155,57 @@ export async function combos(checks, stage) {
       await page.goto("/combos/import");
       await page.getByLabel("Or paste it here").fill(document);
       await page.getByRole("complementary").getByRole("button", { name: "Import", exact: true }).click();
-      await page
-        .getByRole("alert")
-        .getByText(/another combo has this name/)
-        .waitFor();
+      await page.getByRole("alert").getByText("This name is taken.").waitFor();
       await page.getByRole("switch", { name: "Replace combos of the same name" }).click();
       await page.getByRole("complementary").getByRole("button", { name: "Import", exact: true }).click();
       await page.getByText("1 combo imported").waitFor();
       assert.equal((await gateway.call("GET", "/combos")).combos.length, 1);
+    }),
+  );
+
+  await checks.check("a combo is tested target by target, and shows how it did", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      const ask = await agentOf(world);
+      const models = ["openai/m1", "openai/m-500", "groq/nobody-has-it"];
+      const { combo } = await gateway.call("POST", "/combos", { name: "crew", strategy: "priority", models });
+      await askAsOpenAiTool({ ...ask, model: "crew" });
+
+      await page.goto("/combos");
+      const row = page.getByRole("row", { name: /crew/ });
+      await row.getByText("100%").waitFor();
+      await row.getByRole("button", { name: "Actions for crew" }).click();
+      await page.getByRole("menuitem", { name: "Test" }).click();
+      await page.waitForURL(`**/combos/${combo.id}/test`);
+      await page.getByRole("button", { name: "Test every target" }).click();
+      await page.getByText("1 of 3 targets answered").waitFor();
+      const targets = page.getByRole("list", { name: "Targets" });
+      await targets.getByText("The provider has a problem of its own").waitFor();
+      await targets.getByText("No account may serve it").waitFor();
+      // Nobody rests because of a test.
+      assert.equal((await gateway.connections("openai"))[0]?.rateLimitedUntil, null);
+
+      await page.keyboard.press("Escape");
+      await page.waitForURL(`**/combos/${combo.id}`);
+      await page.getByRole("list", { name: "By target" }).getByText("1 request").waitFor();
+    }),
+  );
+
+  await checks.check("tiers put the steps into another order", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      const ask = await agentOf(world);
+      const models = ["openai/m-500", "openai/m1"];
+      const { combo } = await gateway.call("POST", "/combos", { name: "crew", strategy: "priority", models });
+      await page.goto(`/combos/${combo.id}`);
+      await page.getByRole("button", { name: "Add tier" }).click();
+      await page.getByLabel("Step of tier tier-1").selectOption({ label: "2 openai/m1" });
+      await page.getByText("Company would be asked first, for m1.").waitFor();
+      await page.getByRole("button", { name: "Save changes" }).click();
+      await page.getByText("crew was saved").waitFor();
+      await askAsOpenAiTool({ ...ask, model: "crew" });
+      const [request] = (await gateway.call("GET", "/requests")).requests;
+      assert.equal(request.attempts, 1, "the first tier answered");
     }),
   );
 

@@ -50,6 +50,8 @@ export async function furnish({ gateway, upstream }) {
   await assert.rejects(askAsOpenAiTool({ ...ask, model: "openai/m-500" }));
   await assert.rejects(askAsClaudeCode({ ...ask, model: "openai/no-such-model" }));
   const { requests } = await gateway.call("GET", "/requests?limit=10");
+  await gateway.call("PATCH", "/settings", { routing: { accountStrategy: { openai: "weighted" } } });
+  await gateway.call("PUT", "/settings/feature-flags/OMNIROUTE_EMERGENCY_FALLBACK", { value: true });
   const of = (/** @type {string} */ outcome) => requests.find((/** @type {any} */ row) => row.outcome === outcome).id;
 
   return [
@@ -64,6 +66,8 @@ export async function furnish({ gateway, upstream }) {
     { name: "requests-none-found", path: "/requests?text=nothing-of-this-name" },
     { name: "request-answered", path: `/requests/${of("success")}` },
     { name: "request-failed", path: `/requests/${of("failure")}` },
+    { name: "usage", path: "/usage" },
+    { name: "usage-of-combos", path: "/usage?by=combo&measure=requests" },
     { name: "providers", path: "/providers" },
     { name: "providers-add", path: "/providers/add" },
     { name: "provider", path: "/providers/openai" },
@@ -79,6 +83,7 @@ export async function furnish({ gateway, upstream }) {
     { name: "combo", path: `/combos/${comboId}` },
     { name: "combo-weighted", path: `/combos/${weightedId}` },
     { name: "combo-auto", path: `/combos/${autoId}` },
+    { name: "combo-test", path: `/combos/${comboId}/test` },
     { name: "combo-gone", path: "/combos/no-such-combo" },
     { name: "health", path: "/monitoring/health" },
     { name: "health-provider", path: "/monitoring/health/openai" },
@@ -91,6 +96,7 @@ export async function furnish({ gateway, upstream }) {
     { name: "resilience", path: "/settings/resilience" },
     { name: "model-cooldowns", path: "/settings/cooldowns" },
     { name: "model-lockout", path: "/settings/lockout" },
+    { name: "flags", path: "/settings/flags" },
     { name: "names", path: "/settings/names" },
     { name: "names-add", path: "/settings/names/add" },
     { name: "name", path: `/settings/names/${aliasId}` },
@@ -142,6 +148,7 @@ async function furnishCombos(gateway) {
 export const emptyScreens = /** @type {const} */ ([
   { name: "empty-home", path: "/home" },
   { name: "empty-requests", path: "/requests" },
+  { name: "empty-usage", path: "/usage" },
   { name: "empty-providers", path: "/providers" },
   { name: "empty-combos", path: "/combos" },
   { name: "empty-combo-new", path: "/combos/new" },

@@ -1,6 +1,8 @@
 /** Appearance, language and the gateway's port; and the gateway going away while somebody looks. */
 import assert from "node:assert/strict";
+import { askAsOpenAiTool } from "../support/agent.mjs";
 import { freePort, occupyPort } from "../support/ports.mjs";
+import { PROVIDER_KEY } from "../support/upstream.mjs";
 import { eventually } from "../support/wait.mjs";
 
 const settled = { onboarded: true };
@@ -28,6 +30,37 @@ export async function settings(checks, stage) {
     }),
   );
 
+  await checks.check("a feature flag holds at once, and goes back when it is reset", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway }) => {
+      const stored = async () => (await gateway.call("GET", "/settings")).routing.emergencyFallback.enabled;
+      await page.goto("/settings/flags");
+      await page.getByRole("searchbox").fill("credit");
+      const flag = page.getByRole("switch", { name: "Emergency fallback" });
+      await flag.click();
+      await eventually("the flag is on", stored);
+      await page.getByRole("button", { name: "Reset Emergency fallback" }).click();
+      await eventually("the flag is off again", async () => !(await stored()));
+    }),
+  );
+
+  await checks.check("the connections of a provider take turns as they are told", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway, upstream }) => {
+      const apiKey = PROVIDER_KEY;
+      const baseUrl = upstream.baseUrl("openai");
+      await gateway.connect("openai", "First", { apiKey, baseUrl });
+      await gateway.connect("openai", "Second", { apiKey, baseUrl });
+      await page.goto("/providers/openai");
+      await page.getByRole("combobox", { name: "They take turns" }).selectOption("Round robin");
+      await page.getByText("One after another, so that each gets as many requests.").waitFor();
+      const key = await gateway.makeKey("Turns");
+      await gateway.answerAtOnce();
+      for (let n = 0; n < 4; n += 1) await askAsOpenAiTool({ url: gateway.url, key, model: "openai/m1" });
+      const { requests } = await gateway.call("GET", "/requests?limit=10");
+      const served = requests.map((/** @type {any} */ row) => row.connectionName).reverse();
+      assert.deepEqual(served, ["First", "Second", "First", "Second"]);
+    }),
+  );
+
   await checks.check("a port that is taken is refused with the reason, and a free one is moved to", (folder) =>
     stage.play(folder, settled, async ({ page, gateway }) => {
       const taken = await occupyPort();
@@ -52,6 +85,35 @@ export async function settings(checks, stage) {
       } finally {
         await taken.release();
       }
+    }),
+  );
+
+  await checks.check("Ctrl-K finds a setting by name, and leads to it", (folder) =>
+    stage.play(folder, settled, async ({ page }) => {
+      await page.goto("/home");
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("listening address");
+      await page.getByRole("option", { name: /Listening address/ }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/settings/security#gateway.bindAddress");
+      const field = page.getByLabel("Listening address");
+      await eventually("the setting can be changed at once", () =>
+        field.evaluate((element) => element === element.ownerDocument.activeElement),
+      );
+    }),
+  );
+
+  await checks.check("what the gateway refuses is said in the window's language", (folder) =>
+    stage.play(folder, { ...settled, language: "it" }, async ({ page, gateway }) => {
+      const make = (/** @type {string} */ name) =>
+        gateway.call("POST", "/combos", { name, strategy: "priority", models: ["openai/m1"] });
+      await make("crew");
+      const { combo } = await make("staff");
+      await page.goto(`/combos/${combo.id}`);
+      await page.getByLabel("Nome", { exact: true }).fill("crew");
+      await page.getByRole("button", { name: "Salva modifiche" }).click();
+      await page.getByText("Questo nome è già usato.").waitFor();
     }),
   );
 

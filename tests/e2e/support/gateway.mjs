@@ -6,7 +6,7 @@ import { Program } from "./programs.mjs";
 /**
  * What the checks look at in a connection.
  *
- * @typedef {{ id: string, name: string, isActive: boolean, providerSpecificData: { baseUrl?: string } }} Connection
+ * @typedef {{ id: string, name: string, isActive: boolean, providerSpecificData: { baseUrl?: string }, rateLimitedUntil: string | null }} Connection
  */
 
 /** What keeps a program's data away from the person's own. */

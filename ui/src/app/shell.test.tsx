@@ -61,9 +61,10 @@ describe("the shell", () => {
     await user.type(within(palette).getByRole("combobox"), "doublings at most");
     const found = await within(palette).findAllByRole("option", { name: /Doublings at most/ });
     expect(found.map((option) => option.textContent)).toEqual([
-      "Doublings at mostResilience",
+      "Doublings at mostResilience · Connection cooldown",
       "Doublings at mostModel Lockout",
     ]);
+    expect(within(palette).queryByText("Nothing of that name.")).toBeNull();
     await user.click(found[1] as HTMLElement);
     await waitFor(() => expect(path()).toBe("/settings/lockout"));
     await waitFor(() => expect(screen.getByLabelText("Doublings at most")).toHaveFocus());

@@ -31,6 +31,18 @@ export function SidePanel({ title, subtitle, footer, onClose, wide = false, chil
     return () => before?.focus({ preventScroll: true });
   }, []);
 
+  const latest = useRef(onClose);
+  latest.current = onClose;
+  useEffect(() => {
+    // A button that is switched off while it works loses the focus to nobody.
+    const onKeyDown = (event: KeyboardEvent) => {
+      const nowhere = document.activeElement === null || document.activeElement === document.body;
+      if (event.key === "Escape" && !event.defaultPrevented && nowhere) latest.current();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+
   return (
     <aside
       ref={panel}

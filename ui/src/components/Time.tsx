@@ -59,5 +59,5 @@ export function BackIn({ until, since, title }: BackInProps) {
 export function Elapsed({ since }: { since: string }) {
   const format = useFormat();
   const now = useNow();
-  return <>{format.duration(Math.max(0, now - Date.parse(since)))}</>;
+  return <>{format.lasting(now - Date.parse(since))}</>;
 }

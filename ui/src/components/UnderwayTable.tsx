@@ -23,7 +23,7 @@ export function UnderwayTable({ requests }: { requests: readonly UnderwayRequest
   const words = useMessages().flow;
   const providerName = useProviderNames();
   const columns: Column<UnderwayRequest>[] = [
-    { id: "since", header: words.columns.since, width: "72px", cell: (row) => <Age row={row} /> },
+    { id: "age", header: words.columns.age, width: "72px", cell: (row) => <Age row={row} /> },
     {
       id: "agent",
       header: words.columns.agent,
@@ -43,8 +43,8 @@ export function UnderwayTable({ requests }: { requests: readonly UnderwayRequest
       ),
     },
     {
-      id: "account",
-      header: words.columns.account,
+      id: "connection",
+      header: words.columns.connection,
       width: "minmax(88px, 1.1fr)",
       cell: ({ connectionName, provider }) => (
         <span className="text-ink-soft" title={provider ? providerName(provider) : undefined}>
@@ -64,7 +64,7 @@ function Age({ row: { timestamp } }: { row: UnderwayRequest }) {
   const arrived = Date.parse(timestamp);
   return (
     <time dateTime={timestamp} title={format.full(arrived)} className="text-ink-soft">
-      {format.duration(Math.floor(Math.max(0, now - arrived) / 1_000) * 1_000)}
+      {format.lasting(now - arrived)}
     </time>
   );
 }
@@ -75,13 +75,11 @@ function Doing({ row: { stage, since, until, attempts } }: { row: UnderwayReques
   const now = useNow();
   const write = useUntil();
   const word = until ? words.waitsUntil(write(Date.parse(until))) : words.stages[stage];
-  const lasts = Math.max(0, now - Date.parse(since));
+  const lasts = now - Date.parse(since);
   return (
     <span className="inline-flex min-w-0 max-w-full items-center gap-1.5 align-bottom">
       <StatusBadge state={signs[stage]} word={word} title={words.stageHelp[stage]} />
-      {lasts >= 1_000 && !until && (
-        <span className="shrink-0 text-ink-faint">{format.duration(Math.floor(lasts / 1_000) * 1_000)}</span>
-      )}
+      {lasts >= 1_000 && !until && <span className="shrink-0 text-ink-faint">{format.lasting(lasts)}</span>}
       {attempts > 1 && <span className="shrink-0 text-ink-faint text-xs">{words.attempt(attempts)}</span>}
     </span>
   );

@@ -14,7 +14,9 @@ import {
 } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { Live, Topic } from "@/bindings";
+import { type Messages, useMessages } from "@/i18n";
 import { setReference } from "@/lib/clock";
+import { inWords } from "@/lib/field-problems";
 import { HostError } from "./host";
 import { useHost } from "./index";
 import { type Input, type OperationName, type Output, operations } from "./operations";
@@ -41,9 +43,10 @@ export function useRead<O extends OperationName>(
   options: ReadOptions = {},
 ): UseQueryResult<Output<O>, HostError> {
   const host = useHost();
+  const messages = useMessages();
   return useQuery<Output<O>, HostError>({
     queryKey: readKey(operation, input),
-    queryFn: ({ signal }) => host.call(operation, input, signal),
+    queryFn: ({ signal }) => told(host.call(operation, input, signal), messages),
     enabled: options.enabled ?? true,
     ...(options.keepPrevious ? { placeholderData: keepPreviousData as never } : {}),
   });
@@ -52,8 +55,9 @@ export function useRead<O extends OperationName>(
 export function useChange<O extends OperationName>(operation: O): UseMutationResult<Output<O>, HostError, Input<O>> {
   const host = useHost();
   const client = useQueryClient();
+  const messages = useMessages();
   return useMutation<Output<O>, HostError, Input<O>>({
-    mutationFn: (input) => host.call(operation, input),
+    mutationFn: (input) => told(host.call(operation, input), messages),
     onSuccess: () => {
       // Not waited for: whoever asked for the change goes on at once.
       void invalidate(client, operations[operation].invalidates ?? []);
@@ -61,15 +65,35 @@ export function useChange<O extends OperationName>(operation: O): UseMutationRes
   });
 }
 
+/** What the gateway says of single fields reaches screens in the person's own language. */
+async function told<T>(answer: Promise<T>, messages: Messages): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof HostError) || error.details.length === 0) throw error;
+    const { code, message, details } = error;
+    throw new HostError({ code, message, details: details.map((problem) => inWords(problem, messages)) });
+  }
+}
+
 export function readKey<O extends OperationName>(operation: O, input: Input<O>): QueryKey {
   return [operation, input];
 }
 
-/** Reads again whatever provides one of the topics. */
-export function invalidate(client: QueryClient, topics: readonly Topic[]): Promise<void> {
+/** They add up many records: while traffic flows, once in a while is often enough. */
+const sums: readonly string[] = ["combos_metrics", "health_history", "usage_summary"] satisfies OperationName[];
+const SUMS_EVERY_MS = 3_000;
+
+/** Reads again whatever provides one of the topics: everything, all but sums, or sums alone. */
+export function invalidate(
+  client: QueryClient,
+  topics: readonly Topic[],
+  which: "all" | "single" | "sums" = "all",
+): Promise<void> {
   return client.invalidateQueries({
-    predicate: ({ queryKey }) => {
-      const operation = operations[queryKey[0] as OperationName];
+    predicate: ({ queryKey: [name] }) => {
+      if (which !== "all" && sums.includes(String(name)) !== (which === "sums")) return false;
+      const operation = operations[name as OperationName];
       return operation?.provides?.some((topic) => topics.includes(topic)) ?? false;
     },
   });
@@ -82,10 +106,19 @@ export function useLiveUpdates(): boolean {
   const [connected, setConnected] = useState(true);
   useEffect(() => {
     let heard = true;
-    return host.subscribe({
+    const summed = new Set<Topic>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const sumUp = () => {
+      timer = undefined;
+      void invalidate(client, [...summed], "sums");
+      summed.clear();
+    };
+    const stop = host.subscribe({
       changed: ({ topics, at }) => {
         setReference(Date.parse(at));
-        void invalidate(client, topics);
+        void invalidate(client, topics, "single");
+        for (const topic of topics) summed.add(topic);
+        timer ??= setTimeout(sumUp, SUMS_EVERY_MS);
       },
       connected: (now) => {
         // There is no replay: what happened in between is read again.
@@ -94,6 +127,10 @@ export function useLiveUpdates(): boolean {
         setConnected(now);
       },
     });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
   }, [host, client]);
   return connected;
 }

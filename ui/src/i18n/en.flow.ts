@@ -14,7 +14,7 @@ export const flow = {
     waiting > 0
       ? `${count(running, "request", "requests")} on the way, ${waiting} waiting for a place.`
       : `${count(running, "request", "requests")} on the way.`,
-  columns: { since: "Since", agent: "Agent", model: "Model", account: "Account", doing: "Doing" },
+  columns: { age: "For", agent: "Agent", model: "Model", connection: "Connection", doing: "Doing" },
   stages: {
     choosing: "Choosing who to ask",
     waits_for_place: "Waiting for a place",
@@ -31,7 +31,7 @@ export const flow = {
   },
   waitsUntil: (time: string) => `Waiting, goes on ${time}`,
   attempt: (n: number) => `attempt ${n}`,
-  queues: "By account",
+  queues: "By connection",
   queueOf: (running: number, waiting: number) =>
     [running > 0 && `${running} running`, waiting > 0 && `${waiting} waiting`].filter(Boolean).join(", "),
 

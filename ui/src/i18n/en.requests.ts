@@ -87,6 +87,7 @@ export const requests = {
     ruleNone: "no model known here",
     ruleTechnical: (n: number) => `rule ${n} of model name resolution`,
 
+    planned: "Asked in order",
     attemptsTitle: "Attempts",
     axis: "Time since the request arrived",
     phases: {
@@ -118,10 +119,24 @@ export const requests = {
       empty_or_garbled: "The answer was empty or unreadable",
       invalid_request: "The provider refused the request itself",
       client_aborted: "The agent left",
+      forbidden: "The account may not do this",
+      model_access_denied: "The account may not use this model",
+      request_rejected: "The provider turned the request away",
+      context_overflow: "The conversation is longer than the model takes",
+      content_stall: "The stream went on without saying anything",
+      early_eof: "The stream ended before it said anything",
+      combo_timeout: "The combo's time was up",
+      called_off: "Called off while it ran",
     },
     decisions: {
       answer: "Its answer was passed on.",
       next_connection: "Went on to the next connection.",
+      next_target: "Went on to the next target of the combo.",
+      next_step: "Its answer went into the next step.",
+      retry: "Tried the same one again.",
+      retry_with_less: "Tried the same one again, asking for less.",
+      retry_without_thinking: "Tried the same one again, without its earlier thinking.",
+      lost: "Another target was faster.",
       emergency_fallback: "No credit was left: one try went to the emergency fallback.",
       last: "No other connection was left to try.",
       stop: "Stopped: another connection would have said the same.",
@@ -192,7 +207,16 @@ export const requests = {
 
     warnings: "Changed on the way",
     changes: {
+      DROPPED_PARAMETER: "The provider's format has no place for this parameter; it was left out.",
+      DROPPED_PART: "The provider's format has no place for this part; it was left out.",
+      DROPPED_TOOL: "The provider does not know this tool; it was left out.",
+      EMULATED_FORMAT: "The form of the answer was asked for in words; the provider has no setting for it.",
+      REPAIRED_ARGUMENTS: "The arguments of a tool call were not readable, and were mended.",
+      REPAIRED_TOOLS: "A tool call and its result were put next to each other.",
+      TOKENS_ESTIMATED: "The tokens were estimated: the provider does not count them.",
       BACKGROUND_DEGRADE: "“background” was removed: the answer was given directly instead.",
+      CONTEXT_HANDOFF: "A summary of the conversation was put before it for the new account.",
+      DROPPED_REASONING: "Earlier thinking was left out: the provider refused or cannot read it.",
       EMERGENCY_FALLBACK: "The provider had no credit left: the emergency fallback answered.",
       EMERGENCY_FALLBACK_TOOLS: "The emergency fallback was not tried: the request brings tools.",
       EMERGENCY_FALLBACK_UNAVAILABLE: "The emergency fallback was not tried: no connection there could be asked.",
@@ -266,6 +290,80 @@ export const requests = {
       title: "The provider refused the stored key",
       help: "Replace the key of the connection below.",
     },
+    COMBO_TIMEOUT: {
+      title: "The combo's time was up",
+      help: "All attempts together took longer than it allows. Shorten them, or give it more time.",
+    },
+    IDENTICAL_MODEL_ERROR_STREAK: {
+      title: "Several targets refused it in the same words",
+      help: "The request itself is the likely cause; further targets would have said the same.",
+    },
+    MAX_ATTEMPTS: {
+      title: "It was tried as often as one request may be",
+      help: "Each attempt below says why it failed.",
+    },
+    RATE_LIMIT_EXECUTION_TIMEOUT: {
+      title: "It took longer than the connection's queue allows",
+      help: "Raise the longest execution of the request queue, or of the connection.",
+    },
+    RATE_LIMIT_QUEUE_FULL: {
+      title: "Too many requests wait for this connection",
+      help: "Send fewer at once, add a connection, or let more of them wait.",
+    },
+    RATE_LIMIT_QUEUE_TIMEOUT: {
+      title: "It waited for its turn as long as it may",
+      help: "Send fewer at once, add a connection, or let them wait longer.",
+    },
+    RATE_LIMIT_QUEUE_WEDGED: { title: "The connection's queue stood still", help: "Try again." },
+    SEMAPHORE_QUEUE_FULL: {
+      title: "Too many requests wait for a place",
+      help: "Send fewer at once, or raise how many the connection takes at the same time.",
+    },
+    SEMAPHORE_TIMEOUT: {
+      title: "No place became free in time",
+      help: "Send fewer at once, or raise how many the connection takes at the same time.",
+    },
+    STREAM_EARLY_EOF: {
+      title: "The stream ended before it said anything",
+      help: "Nothing to correct here; asking again usually helps.",
+    },
+    all_connections_terminal: {
+      title: "Every connection is out of service",
+      help: "Replace the keys, or top up the accounts: what each needs stands below.",
+    },
+    all_targets_cooling_down: {
+      title: "Every target rests for a while",
+      help: "The agent was told when the first is back. A further connection would have taken over.",
+    },
+    all_targets_rate_limited: {
+      title: "Every target has reached its limit",
+      help: "Waiting helps. So does a further connection, which takes over at such moments.",
+    },
+    capability_mismatch: {
+      title: "No model can do what the request needs",
+      help: "It brings tools or images that none of them takes. Add a model that does.",
+    },
+    context_requirements_exhausted: {
+      title: "No model is large enough",
+      help: "The conversation is longer than any of them takes. Shorten it, or add a larger model.",
+    },
+    model_cooldown: {
+      title: "The model rests on every account",
+      help: "The agent was told when it is back.",
+    },
+    provider_circuit_open: {
+      title: "The provider is stopped for a while",
+      help: "It failed too often. It is tried again by itself; Health says when.",
+    },
+    stream_content_stall: {
+      title: "The stream went on without saying anything",
+      help: "The provider kept it open without output, and it was ended.",
+    },
+    tool_limit_exceeded: {
+      title: "The request brings too many tools",
+      help: "No provider left takes so many. Give the agent fewer.",
+    },
+    invalid_api_key: { title: "The agent's key was not accepted", help: "Give it a key from Settings → API Keys." },
     other: { title: "The request failed", help: "The gateway's own words are below." },
   },
 };

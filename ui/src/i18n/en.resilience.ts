@@ -302,6 +302,7 @@ export const health = {
   title: "Health",
   well: (n: number) => (n === 1 ? "The one provider in use works." : `All ${n} providers in use work.`),
   stopped: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} stopped.`,
+  retried: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} being tried again.`,
   shaky: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} failing now and then.`,
   providers: "Providers",
   providersHelp: "Each provider has a breaker: failures add up, and too many of them stop its traffic for a while.",

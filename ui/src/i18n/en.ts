@@ -5,6 +5,7 @@ import { combos } from "./en.combos";
 import { flags } from "./en.flags";
 import { flow } from "./en.flow";
 import { limits, quota } from "./en.limits";
+import { fieldProblems } from "./en.problems";
 import { requests } from "./en.requests";
 import {
   connectionHealth,
@@ -270,6 +271,7 @@ export const en = {
     coolingUntil: (n: number, time: string) => `${n} cooling until ${time}`,
     failing: (n: number) => `${n} failing`,
     attention: (n: number) => (n === 1 ? "1 needs attention" : `${n} need attention`),
+    stopped: (n: number) => count(n, "provider stopped", "providers stopped"),
     noneReady: "No connection is ready",
     noConnection: "No provider is connected yet",
     unreachable: "The gateway does not answer",
@@ -318,6 +320,7 @@ export const en = {
   connectionHealth,
   cooldowns,
   explain,
+  fieldProblems,
   flow,
   health,
   keys,

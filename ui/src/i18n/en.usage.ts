@@ -29,7 +29,7 @@ export const usage = {
     input: "Tokens in",
     output: "Tokens out",
     cost: "Cost",
-    share: "Part",
+    share: "Share",
   },
   perDay: "Per day",
   perDayHelp: "Days in UTC.",

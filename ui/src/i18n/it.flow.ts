@@ -11,7 +11,7 @@ export const flow: Messages["flow"] = {
     waiting > 0
       ? `${count(running, "richiesta", "richieste")} in corso, ${waiting} in attesa di un posto.`
       : `${count(running, "richiesta", "richieste")} in corso.`,
-  columns: { since: "Da", agent: "Agente", model: "Modello", account: "Account", doing: "Che cosa fa" },
+  columns: { age: "Da", agent: "Agente", model: "Modello", connection: "Connessione", doing: "Che cosa fa" },
   stages: {
     choosing: "Sceglie a chi chiedere",
     waits_for_place: "Aspetta un posto",
@@ -28,7 +28,7 @@ export const flow: Messages["flow"] = {
   },
   waitsUntil: (time) => `Aspetta, riprende ${time}`,
   attempt: (n) => `tentativo ${n}`,
-  queues: "Per account",
+  queues: "Per connessione",
   queueOf: (running, waiting) =>
     [running > 0 && `${running} in corso`, waiting > 0 && `${waiting} in attesa`].filter(Boolean).join(", "),
 

@@ -6,8 +6,8 @@ const count = counter("it");
 
 export const limits: Messages["limits"] = {
   comboWaiting: {
-    title: "Attesa delle combo",
-    help: "Una combo i cui destinazioni riposano tutte per poco aspetta la prima che torna, invece di fallire subito.",
+    title: "Attesa dei combo",
+    help: "Un combo le cui destinazioni sono tutte in pausa per poco aspetta la prima che torna, invece di fallire subito.",
   },
   queue: {
     title: "Coda delle richieste",
@@ -44,16 +44,16 @@ export const limits: Messages["limits"] = {
       help: "Da spento, l'agente lo sa subito, con il tempo dopo cui tornare.",
     },
     "comboCooldownWait.maxWaitMs": {
-      label: "Attesa più lunga di una combo",
+      label: "Attesa più lunga di un combo",
       help: "Una pausa più lunga non si aspetta.",
     },
     "comboCooldownWait.maxAttempts": {
-      label: "Attese di una combo al massimo",
+      label: "Attese di un combo al massimo",
       help: "Per una richiesta. 0 non aspetta mai.",
       unit: "volte",
     },
     "comboCooldownWait.budgetMs": {
-      label: "Tutte le attese di una combo insieme",
+      label: "Tutte le attese di un combo insieme",
       help: "Per una richiesta. Mai meno della più lunga.",
     },
     "requestQueue.autoEnableApiKeyProviders": {

@@ -13,7 +13,7 @@ export const requests: Messages["requests"] = {
   provider: "Provider",
   anyProvider: "Tutti i provider",
   combo: "Combo",
-  anyCombo: "Tutte le combo",
+  anyCombo: "Tutti i combo",
   clearFilters: "Togli i filtri",
   columns: {
     time: "Ora",
@@ -77,9 +77,9 @@ export const requests: Messages["requests"] = {
     firstToken: "Primo token",
     total: "Durata",
     rules: {
-      1: "una combo con questo nome",
-      2: "una combo, dal prefisso",
-      3: "uno schema che porta a una combo",
+      1: "un combo con questo nome",
+      2: "un combo, dal prefisso",
+      3: "uno schema che porta a un combo",
       4: "scelta automatica",
       5: "una quota condivisa",
       6: "uno dei tuoi nomi di modello",
@@ -89,6 +89,7 @@ export const requests: Messages["requests"] = {
     ruleNone: "nessun modello noto qui",
     ruleTechnical: (n) => `regola ${n} della risoluzione dei nomi`,
 
+    planned: "Chiesti in ordine",
     attemptsTitle: "Tentativi",
     axis: "Tempo dall'arrivo della richiesta",
     phases: {
@@ -120,10 +121,24 @@ export const requests: Messages["requests"] = {
       empty_or_garbled: "La risposta era vuota o illeggibile",
       invalid_request: "Il provider ha rifiutato la richiesta stessa",
       client_aborted: "L'agente se n'è andato",
+      forbidden: "L'account non può farlo",
+      model_access_denied: "L'account non può usare questo modello",
+      request_rejected: "Il provider ha respinto la richiesta",
+      context_overflow: "La conversazione è più lunga di quanto il modello accetti",
+      content_stall: "Il flusso è andato avanti senza dire nulla",
+      early_eof: "Il flusso è finito prima di dire qualcosa",
+      combo_timeout: "Il tempo del combo è finito",
+      called_off: "Interrotto in corso",
     },
     decisions: {
       answer: "La sua risposta è stata consegnata.",
       next_connection: "Si è passati alla connessione successiva.",
+      next_target: "Si è passati alla destinazione successiva del combo.",
+      next_step: "La sua risposta è andata al passo successivo.",
+      retry: "Si è riprovato con la stessa.",
+      retry_with_less: "Si è riprovato con la stessa, chiedendo meno.",
+      retry_without_thinking: "Si è riprovato con la stessa, senza i ragionamenti precedenti.",
+      lost: "Un'altra destinazione è stata più veloce.",
       emergency_fallback: "Non c'era più credito: un tentativo è andato al ripiego d'emergenza.",
       last: "Non restava nessun'altra connessione da provare.",
       stop: "Ci si è fermati: un'altra connessione avrebbe detto lo stesso.",
@@ -194,7 +209,16 @@ export const requests: Messages["requests"] = {
 
     warnings: "Modificato lungo la strada",
     changes: {
+      DROPPED_PARAMETER: "Il formato del provider non prevede questo parametro; è stato tolto.",
+      DROPPED_PART: "Il formato del provider non prevede questa parte; è stata tolta.",
+      DROPPED_TOOL: "Il provider non conosce questo strumento; è stato tolto.",
+      EMULATED_FORMAT: "La forma della risposta è stata chiesta a parole; il provider non ha un'impostazione per essa.",
+      REPAIRED_ARGUMENTS: "Gli argomenti di una chiamata non erano leggibili e sono stati riparati.",
+      REPAIRED_TOOLS: "Una chiamata di strumento e il suo risultato sono stati messi vicini.",
+      TOKENS_ESTIMATED: "I token sono stimati: il provider non li conta.",
       BACKGROUND_DEGRADE: "«background» è stato tolto: la risposta è arrivata direttamente.",
+      CONTEXT_HANDOFF: "Per il nuovo account è stato anteposto un riassunto della conversazione.",
+      DROPPED_REASONING: "Il ragionamento precedente è stato tolto: il provider lo ha rifiutato o non sa leggerlo.",
       EMERGENCY_FALLBACK: "Il provider non aveva più credito: ha risposto il ripiego d'emergenza.",
       EMERGENCY_FALLBACK_TOOLS: "Il ripiego d'emergenza non è stato provato: la richiesta porta strumenti.",
       EMERGENCY_FALLBACK_UNAVAILABLE:
@@ -271,6 +295,83 @@ export const requests: Messages["requests"] = {
     upstream_auth_failed: {
       title: "Il provider ha rifiutato la chiave salvata",
       help: "Sostituisci la chiave della connessione qui sotto.",
+    },
+    COMBO_TIMEOUT: {
+      title: "Il tempo del combo è finito",
+      help: "Tutti i tentativi insieme sono durati più del consentito. Abbreviali, o dagli più tempo.",
+    },
+    IDENTICAL_MODEL_ERROR_STREAK: {
+      title: "Più destinazioni l'hanno rifiutata con le stesse parole",
+      help: "La causa è probabilmente la richiesta stessa; altre destinazioni avrebbero detto lo stesso.",
+    },
+    MAX_ATTEMPTS: {
+      title: "È stata provata quante volte si può",
+      help: "Ogni tentativo qui sotto dice perché è fallito.",
+    },
+    RATE_LIMIT_EXECUTION_TIMEOUT: {
+      title: "È durata più di quanto permette la coda della connessione",
+      help: "Alza la durata massima della coda delle richieste, o della connessione.",
+    },
+    RATE_LIMIT_QUEUE_FULL: {
+      title: "Troppe richieste aspettano questa connessione",
+      help: "Mandane meno insieme, aggiungi una connessione, o lasciane aspettare di più.",
+    },
+    RATE_LIMIT_QUEUE_TIMEOUT: {
+      title: "Ha aspettato il suo turno quanto poteva",
+      help: "Mandane meno insieme, aggiungi una connessione, o lasciale aspettare più a lungo.",
+    },
+    RATE_LIMIT_QUEUE_WEDGED: { title: "La coda della connessione era ferma", help: "Riprova." },
+    SEMAPHORE_QUEUE_FULL: {
+      title: "Troppe richieste aspettano un posto",
+      help: "Mandane meno insieme, o alza quante la connessione ne prende nello stesso momento.",
+    },
+    SEMAPHORE_TIMEOUT: {
+      title: "Nessun posto si è liberato in tempo",
+      help: "Mandane meno insieme, o alza quante la connessione ne prende nello stesso momento.",
+    },
+    STREAM_EARLY_EOF: {
+      title: "Il flusso è finito prima di dire qualcosa",
+      help: "Qui non c'è nulla da correggere; di solito basta chiedere di nuovo.",
+    },
+    all_connections_terminal: {
+      title: "Tutte le connessioni sono fuori servizio",
+      help: "Sostituisci le chiavi, o ricarica gli account: che cosa serve a ognuno è scritto qui sotto.",
+    },
+    all_targets_cooling_down: {
+      title: "Tutte le destinazioni sono in pausa",
+      help: "All'agente è stato detto quando torna la prima. Un'altra connessione sarebbe subentrata.",
+    },
+    all_targets_rate_limited: {
+      title: "Tutte le destinazioni hanno raggiunto il limite",
+      help: "Aspettare aiuta. Anche un'altra connessione, che in questi momenti subentra.",
+    },
+    capability_mismatch: {
+      title: "Nessun modello sa fare ciò che serve alla richiesta",
+      help: "Porta strumenti o immagini che nessuno di loro accetta. Aggiungi un modello che li accetta.",
+    },
+    context_requirements_exhausted: {
+      title: "Nessun modello è abbastanza grande",
+      help: "La conversazione è più lunga di quanto accettino. Accorciala, o aggiungi un modello più grande.",
+    },
+    model_cooldown: {
+      title: "Il modello è in pausa su tutti gli account",
+      help: "All'agente è stato detto quando torna.",
+    },
+    provider_circuit_open: {
+      title: "Il provider è fermo per un po'",
+      help: "Ha fallito troppo spesso. Viene riprovato da solo; Salute dice quando.",
+    },
+    stream_content_stall: {
+      title: "Il flusso è andato avanti senza dire nulla",
+      help: "Il provider l'ha tenuto aperto senza scrivere, ed è stato chiuso.",
+    },
+    tool_limit_exceeded: {
+      title: "La richiesta porta troppi strumenti",
+      help: "Nessun provider rimasto ne accetta così tanti. Danne di meno all'agente.",
+    },
+    invalid_api_key: {
+      title: "La chiave dell'agente non è stata accettata",
+      help: "Dagliene una da Impostazioni → Chiavi API.",
     },
     other: { title: "La richiesta è fallita", help: "Qui sotto, le parole del gateway." },
   },

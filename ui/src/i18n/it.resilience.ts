@@ -23,7 +23,7 @@ export const resilience: Messages["resilience"] = {
   stall: { title: "Flussi fermi" },
   providerCooldown: {
     title: "Pausa dei provider",
-    help: "Le combo saltano ciò che è appena fallito in un'altra richiesta. Le richieste dirette non ne tengono conto.",
+    help: "I combo saltano ciò che è appena fallito in un'altra richiesta. Le richieste dirette non ne tengono conto.",
     windows: "Quando un provider riposa del tutto",
   },
   bans: {
@@ -108,7 +108,7 @@ export const resilience: Messages["resilience"] = {
     },
     "providerCooldown.enabled": {
       label: "Salta ciò che è appena fallito",
-      help: "Ricorda gli errori da una richiesta all'altra, per le combo.",
+      help: "Ricorda gli errori da una richiesta all'altra, per i combo.",
     },
     "providerCooldown.minRetryCooldownMs": {
       label: "Prima pausa di un account",
@@ -315,6 +315,7 @@ export const health: Messages["health"] = {
   title: "Salute",
   well: (n) => (n === 1 ? "L'unico provider in uso funziona." : `Tutti i ${n} provider in uso funzionano.`),
   stopped: (names, n) => (n === 1 ? `${names} è fermo.` : `${names} sono fermi.`),
+  retried: (names, n) => `${names} ${n === 1 ? "viene riprovato" : "vengono riprovati"}.`,
   shaky: (names, n) => (n === 1 ? `${names} fallisce ogni tanto.` : `${names} falliscono ogni tanto.`),
   providers: "Provider",
   providersHelp:
@@ -442,7 +443,7 @@ export const explain: Messages["explain"] = {
     refusedUntil: (status, time) => `Un agente riceverebbe ${status}, con l'invito a riprovare ${time}.`,
   },
   candidates: "Connessioni",
-  resolved: "Sta per",
+  resolved: "Corrisponde a",
   resolvedBy: "Risolto da",
   breaker: "Provider",
   available: "Disponibile",

@@ -6,6 +6,7 @@ import { combos } from "./it.combos";
 import { flags } from "./it.flags";
 import { flow } from "./it.flow";
 import { limits, quota } from "./it.limits";
+import { fieldProblems } from "./it.problems";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -274,6 +275,7 @@ export const it: Messages = {
     coolingUntil: (n, time) => `${n} in pausa fino alle ${time}`,
     failing: (n) => `${n} in errore`,
     attention: (n) => (n === 1 ? "1 da sistemare" : `${n} da sistemare`),
+    stopped: (n) => count(n, "provider fermo", "provider fermi"),
     noneReady: "Nessuna connessione è pronta",
     noConnection: "Nessun provider è ancora collegato",
     unreachable: "Il gateway non risponde",
@@ -322,6 +324,7 @@ export const it: Messages = {
   connectionHealth,
   cooldowns,
   explain,
+  fieldProblems,
   flow,
   health,
   keys,
@@ -565,7 +568,7 @@ export const it: Messages = {
       default: "Nessun'altra scelta è stata fatta.",
     },
     resetField: (label) => `Ripristina ${label}`,
-    range: (min, max) => `da ${min} a ${max}`,
+    range: (min, max) => `Da ${min} a ${max}`,
     outOfRange: (min, max) => `Deve essere tra ${min} e ${max}.`,
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",

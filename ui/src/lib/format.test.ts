@@ -27,6 +27,15 @@ describe("durations", () => {
   ])("%d ms are left as “%s”", (ms, text) => expect(en.remaining(ms)).toBe(text));
 });
 
+describe("what goes on", () => {
+  const en = createFormat("en");
+  it.each([
+    [-5, "0 s"],
+    [6_900, "6 s"],
+    [192_400, "3 min 12 s"],
+  ])("lasts %d ms: “%s”", (ms, text) => expect(en.lasting(ms)).toBe(text));
+});
+
 describe("sums", () => {
   const en = createFormat("en");
   it.each([

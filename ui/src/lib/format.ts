@@ -64,6 +64,12 @@ export function createFormat(locale: string) {
       return unit(Math.floor(ms / DAY), "day");
     },
 
+    /** How long something lasts so far, in whole seconds: `0 s`, `42 s`, `3 min 12 s`. */
+    lasting(ms: number): string {
+      const whole = Math.floor(Math.max(0, ms) / SECOND) * SECOND;
+      return whole < MINUTE ? `${whole / SECOND} s` : this.duration(whole);
+    },
+
     /** A length of time as it was set, nothing rounded: `90 s`, `10 min`, `24 h`. */
     span(ms: number): string {
       const unit = wholeUnit(ms);

@@ -1,5 +1,5 @@
 /** A host that answers from a script and remembers what it was asked: the outside world of a component test. */
-import type { Changed, Live } from "@/bindings";
+import type { Changed, FieldProblem, Live } from "@/bindings";
 import {
   defaultPreferences,
   type Host,
@@ -74,6 +74,13 @@ export function fakeHost(answers: Answers, window: Partial<WindowControls> = {})
   };
 }
 
-export function refuse(error: Partial<Refusal> & { code: string }): never {
-  throw new HostError({ message: "", details: [], ...error });
+type Told = { field: string; message: string } & Partial<FieldProblem>;
+
+/** What a test does not say of a problem is of no common kind. */
+export function refuse({
+  details = [],
+  ...error
+}: Partial<Omit<Refusal, "details">> & { code: string; details?: Told[] }): never {
+  const problems = details.map((problem) => ({ code: null, values: [], ...problem }));
+  throw new HostError({ message: "", ...error, details: problems });
 }

@@ -196,6 +196,7 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     decision: "answer",
     waitMs: 0,
     message: null,
+    executionKey: null,
     ...part,
   };
 }

@@ -98,6 +98,10 @@ pub struct FieldError {
     pub field: String,
     /// Names the remedy; never quotes the value, which may be secret.
     pub message: String,
+    /// A word of [`crate::wire::fault`], where the fault is of a common kind.
+    pub code: Option<&'static str>,
+    /// What goes with the code, in its order.
+    pub values: Vec<String>,
 }
 
 /// Fields that contradict each other, as found and repaired by a section's rule.
@@ -208,7 +212,19 @@ pub trait Section {
 
 impl FieldError {
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        FieldError { field: field.into(), message: message.into() }
+        FieldError { field: field.into(), message: message.into(), code: None, values: Vec::new() }
+    }
+
+    /// The fault is of a common kind: a word of [`crate::wire::fault`], with what goes with it.
+    #[must_use]
+    pub fn coded<V: ToString>(self, code: &'static str, values: &[V]) -> Self {
+        FieldError { code: Some(code), values: values.iter().map(V::to_string).collect(), ..self }
+    }
+
+    /// The same fault, of a member that stands elsewhere.
+    #[must_use]
+    pub fn at(self, field: impl Into<String>) -> Self {
+        FieldError { field: field.into(), ..self }
     }
 }
 

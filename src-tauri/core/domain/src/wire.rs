@@ -28,8 +28,56 @@ pub mod header {
     pub const COMBO_TERMINAL_REASON: &str = "x-omniroute-combo-terminal-reason";
     pub const RECOVERY_ACTION: &str = "x-omniroute-recovery-action";
     pub const RECOVERY_NEXT_STEP: &str = "x-omniroute-recovery-next-step";
+    /// What may name a session, the strongest first (resilience specification, 9.2).
+    pub const SESSION_NAMES: [&str; 9] = [
+        "x-codex-session-id",
+        "x-session-id",
+        "x_session_id",
+        "x-omniroute-session",
+        "x-claude-code-session-id",
+        "session-id",
+        "session_id",
+        "thread-id",
+        "x-session-affinity",
+    ];
     /// Headers with this prefix never enter from outside.
     pub const OWN_PREFIX: &str = "x-omniroute-";
+}
+
+/// What is wrong with one member of a management request, for a window that speaks another language than the message
+/// (gateway specification, 6.1). In brackets: the values that go with it.
+pub mod fault {
+    /// An address that is none, or not of a form that can be called.
+    pub const ADDRESS_FORM: &str = "address_form";
+    /// Plain http over a network \[host\].
+    pub const ADDRESS_PLAIN: &str = "address_plain";
+    /// A private address that nobody allowed \[host\].
+    pub const ADDRESS_PRIVATE: &str = "address_private";
+    /// An address that is never called \[host\].
+    pub const ADDRESS_REFUSED: &str = "address_refused";
+    /// Something that is no credential: spaces, or more than one line.
+    pub const CREDENTIAL: &str = "credential";
+    /// Combos that lead to each other \[their names\].
+    pub const CYCLE: &str = "cycle";
+    pub const EMPTY: &str = "empty";
+    /// Neither `provider/model` nor a name that is known.
+    pub const MODEL_FORM: &str = "model_form";
+    /// There is no such thing \[what was named\].
+    pub const NOT_FOUND: &str = "not_found";
+    /// \[least, most\]
+    pub const OUT_OF_RANGE: &str = "out_of_range";
+    /// Spaces where a name has none.
+    pub const SPACES: &str = "spaces";
+    /// Another one has this name.
+    pub const TAKEN: &str = "taken";
+    /// Combos inside each other \[how many, at most\].
+    pub const TOO_DEEP: &str = "too_deep";
+    /// Characters of a text \[at most\].
+    pub const TOO_LONG: &str = "too_long";
+    /// Entries of a list \[at most\].
+    pub const TOO_MANY: &str = "too_many";
+    /// Not of the kind of value that belongs there.
+    pub const WRONG_KIND: &str = "wrong_kind";
 }
 
 /// Error codes made by this gateway (gateway specification, 1.8).

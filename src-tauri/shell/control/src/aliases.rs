@@ -2,6 +2,7 @@
 
 use domain::AliasId;
 use domain::model_alias::ModelAlias;
+use domain::wire::fault;
 use uuid::Uuid;
 
 use crate::view::{self, AliasChange, AliasDraft, AliasReply, Aliases, Done};
@@ -58,7 +59,7 @@ fn announce(control: &Control) {
 fn check_alias(alias: &str) -> Result<String, ControlError> {
     let alias = check::name("alias", alias)?;
     if alias.contains(char::is_whitespace) {
-        return Err(ControlError::invalid("alias", "must not contain spaces"));
+        return Err(ControlError::fault::<String>(fault::SPACES, &[], "alias", "must not contain spaces"));
     }
     Ok(alias)
 }
@@ -71,13 +72,12 @@ fn check_target(control: &Control, target: &str) -> Result<String, ControlError>
     }
     let provider = target.split_once('/').filter(|(_, model)| !model.is_empty()).map(|(provider, _)| provider);
     let Some(provider) = provider else {
-        return Err(ControlError::invalid(
-            "target",
-            "must be provider/model, for example openai/gpt-4.1, or the name of a combo",
-        ));
+        let message = "must be provider/model, for example openai/gpt-4.1, or the name of a combo";
+        return Err(ControlError::fault::<String>(fault::MODEL_FORM, &[], "target", message));
     };
     if control.catalog().by_name(provider).is_none() {
-        return Err(ControlError::invalid("target", format!("there is no provider {provider}")));
+        let message = format!("there is no provider {provider}");
+        return Err(ControlError::fault(fault::NOT_FOUND, &[provider], "target", message));
     }
     Ok(target)
 }

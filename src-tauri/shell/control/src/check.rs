@@ -3,8 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use domain::ConnectionId;
+use domain::wire::fault;
 use secrecy::{ExposeSecret, SecretString};
-use upstream::address::{self, Policy};
+use upstream::address::{self, AddressError, Policy};
 use url::Url;
 
 use crate::{Control, ControlError};
@@ -38,7 +39,7 @@ pub(crate) fn short(field: &str, text: &str) -> Result<String, ControlError> {
 /// A list of lines without repetition.
 pub(crate) fn texts(field: &str, items: &[String]) -> Result<Vec<String>, ControlError> {
     if items.len() > LIST_LENGTH {
-        return Err(ControlError::invalid(field, format!("at most {LIST_LENGTH} entries are possible")));
+        return Err(too_many(field, LIST_LENGTH));
     }
     let mut checked: Vec<String> = Vec::with_capacity(items.len());
     for item in items {
@@ -54,11 +55,11 @@ pub(crate) fn texts(field: &str, items: &[String]) -> Result<Vec<String>, Contro
 pub(crate) fn secret(field: &str, secret: &SecretString) -> Result<SecretString, ControlError> {
     let text = secret.expose_secret().trim();
     if text.is_empty() {
-        return Err(ControlError::invalid(field, "must not be empty"));
+        return Err(empty(field));
     }
     if text.len() > SECRET_LENGTH || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         let message = "must be one line of letters, digits and signs, without spaces: was something else copied along?";
-        return Err(ControlError::invalid(field, message));
+        return Err(ControlError::fault::<String>(fault::CREDENTIAL, &[], field, message));
     }
     Ok(SecretString::from(text))
 }
@@ -68,7 +69,7 @@ pub(crate) fn within(field: &str, value: u32, min: u32, max: u32) -> Result<u32,
     if (min..=max).contains(&value) {
         return Ok(value);
     }
-    Err(ControlError::invalid(field, format!("must be from {min} to {max}")))
+    Err(ControlError::fault(fault::OUT_OF_RANGE, &[min, max], field, format!("must be from {min} to {max}")))
 }
 
 /// A base URL that requests may be sent to (gateway specification, 8.6). Our own listener is refused.
@@ -76,12 +77,27 @@ pub(crate) fn base_url(control: &Control, field: &str, url: &str, allow_private:
     let own = own_addresses(control);
     let allow_private = allow_private || control.settings().network.allow_private_provider_urls;
     address::check_base_url(url.trim(), &Policy { allow_private, own: &own })
-        .map_err(|error| ControlError::invalid(field, error.to_string()))
+        .map_err(|error| refused_address(field, &error))
+}
+
+fn refused_address(field: &str, error: &AddressError) -> ControlError {
+    let (code, host) = match error {
+        AddressError::PlainHttp(host) => (fault::ADDRESS_PLAIN, Some(host)),
+        AddressError::Private(host) => (fault::ADDRESS_PRIVATE, Some(host)),
+        AddressError::Forbidden { address, .. } | AddressError::OwnListener(address) => {
+            (fault::ADDRESS_REFUSED, Some(address))
+        }
+        AddressError::NotAUrl(_) | AddressError::Scheme(_) | AddressError::UserInfo | AddressError::QueryOrFragment => {
+            (fault::ADDRESS_FORM, None)
+        }
+    };
+    ControlError::fault(code, host.as_slice(), field, error.to_string())
 }
 
 /// An outgoing proxy: `http://` or `https://`, with or without user name and password.
 pub(crate) fn proxy_url(field: &str, url: &str) -> Result<String, ControlError> {
-    let wrong = || ControlError::invalid(field, "must be a URL such as http://host:port, with scheme http or https");
+    let message = "must be a URL such as http://host:port, with scheme http or https";
+    let wrong = || ControlError::fault::<String>(fault::ADDRESS_FORM, &[], field, message);
     let parsed = Url::parse(url.trim()).map_err(|_| wrong())?;
     let known_scheme = matches!(parsed.scheme(), "http" | "https");
     if !known_scheme || parsed.host_str().is_none() || parsed.path() != "/" || parsed.query().is_some() {
@@ -115,7 +131,10 @@ pub(crate) fn connection_ids(
             let id = ConnectionId::from(id);
             match connections.get(&id) {
                 Some(_) => Ok(id),
-                None => Err(ControlError::invalid(field, format!("there is no connection with the id {id}"))),
+                None => {
+                    let message = format!("there is no connection with the id {id}");
+                    Err(ControlError::fault(fault::NOT_FOUND, &[id], field, message))
+                }
             }
         })
         .collect()
@@ -133,12 +152,21 @@ fn own_addresses(control: &Control) -> Vec<SocketAddr> {
 fn line(field: &str, text: &str, longest: usize) -> Result<String, ControlError> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(ControlError::invalid(field, "must not be empty"));
+        return Err(empty(field));
     }
     if text.chars().count() > longest || text.chars().any(char::is_control) {
-        return Err(ControlError::invalid(field, format!("must be one line of at most {longest} characters")));
+        let message = format!("must be one line of at most {longest} characters");
+        return Err(ControlError::fault(fault::TOO_LONG, &[longest], field, message));
     }
     Ok(text.to_owned())
+}
+
+fn empty(field: &str) -> ControlError {
+    ControlError::fault::<String>(fault::EMPTY, &[], field, "must not be empty")
+}
+
+fn too_many(field: &str, most: usize) -> ControlError {
+    ControlError::fault(fault::TOO_MANY, &[most], field, format!("at most {most} entries are possible"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Patterns of model names that lead to a combo (gateway specification, 1.4 rule 3).
 
+use domain::wire::fault;
 use routing::combo::Mapping;
 use uuid::Uuid;
 
@@ -78,7 +79,7 @@ async fn save(control: &Control, mapping: &Mapping) -> Result<ComboMappingReply,
 fn check_pattern(pattern: &str) -> Result<String, ControlError> {
     let pattern = check::text("pattern", pattern)?;
     if pattern.contains(char::is_whitespace) {
-        return Err(ControlError::invalid("pattern", "must not contain spaces"));
+        return Err(ControlError::fault::<String>(fault::SPACES, &[], "pattern", "must not contain spaces"));
     }
     Ok(pattern)
 }

@@ -2,7 +2,7 @@
 //! revoked is known before an agent runs into it.
 //!
 //! It is a question for the list of models, which costs nothing, to accounts that are switched on and that nothing keeps
-//! away. What comes of it is told in the health document and changes no routing: only traffic and an owner's own test do.
+//! away; where that list is there for everybody, a bad key is not noticed. What comes of it is told in the health document and changes no routing: only traffic and an owner's own test do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use futures_util::stream::{self, StreamExt};
 use gateway::{Entry, Topic};
 use parking_lot::Mutex;
 use resilience::Snapshot;
+use upstream::discovery::{self, ProbeCode as Code};
 
 use crate::view::CredentialCheck;
 use crate::{Control, probes};
@@ -81,8 +82,13 @@ fn is_due(control: &Control, snapshot: &Snapshot, entry: &Entry, interval: Milli
 
 async fn check(control: &Control, entry: Arc<Entry>) {
     let Some(target) = control.target(&entry) else { return };
-    let report = probes::probe(control, &target, None).await;
-    let problem = report.error.map(|error| error.code.as_str());
+    let (transport, clock) = (control.transport().as_ref(), control.clock().as_ref());
+    let problem = match discovery::models(transport, &target, clock, probes::TIMEOUT).await {
+        Ok(_) => None,
+        // A provider without such a list says nothing about the credential.
+        Err(error) if matches!(error.code, Code::WrongPath | Code::WrongDialect | Code::NoModels) => return,
+        Err(error) => Some(error.code.as_str()),
+    };
     if let Some(problem) = problem {
         tracing::warn!(connection = %entry.connection.id, problem, "a credential that nobody used was tried in vain");
     }

@@ -1,5 +1,6 @@
 //! Why an operation was refused: one tagged enum that the window matches on and that REST renders.
 
+use domain::section::FieldError;
 use serde::{Deserialize, Serialize};
 use specta::Type;
 use utoipa::ToSchema;
@@ -45,8 +46,7 @@ impl From<gateway::Error> for ControlError {
             gateway::Error::Store(error) => error.into(),
             error @ gateway::Error::Randomness(_) => ControlError::internal(&error),
             gateway::Error::Settings(fields) => {
-                let problem = |wrong: settings::FieldError| FieldProblem { field: wrong.field, message: wrong.message };
-                ControlError::invalid_fields(fields.into_iter().map(problem).collect())
+                ControlError::invalid_fields(fields.into_iter().map(FieldProblem::from).collect())
             }
         }
     }
@@ -58,12 +58,32 @@ pub struct FieldProblem {
     /// Dotted path of the member; `body` for the body as a whole.
     pub field: String,
     pub message: String,
+    /// What kind of fault it is, where it is a common one: `empty`, `out_of_range`, `taken`, `not_found`, …
+    pub code: Option<String>,
+    /// What goes with the code: the bounds, the name that was not found.
+    pub values: Vec<String>,
+}
+
+impl From<FieldError> for FieldProblem {
+    fn from(FieldError { field, message, code, values }: FieldError) -> Self {
+        FieldProblem { field, message, code: code.map(str::to_owned), values }
+    }
 }
 
 impl ControlError {
     /// One member is wrong.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::invalid_fields(vec![FieldProblem { field: field.into(), message: message.into() }])
+        Self::invalid_fields(vec![FieldError::new(field, message).into()])
+    }
+
+    /// One member is wrong in a common way: a word of [`domain::wire::fault`], with what goes with it.
+    pub(crate) fn fault<V: ToString>(
+        code: &'static str,
+        values: &[V],
+        field: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::invalid_fields(vec![FieldError::new(field, message).coded(code, values).into()])
     }
 
     /// Several members are wrong; the first one makes the message.

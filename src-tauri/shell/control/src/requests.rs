@@ -138,6 +138,7 @@ fn attempt(attempt: AttemptRecord) -> RequestAttempt {
         model: attempt.model,
         connection_id: attempt.connection.to_string(),
         connection_name: attempt.connection_name,
+        execution_key: attempt.execution_key,
         started_at: attempt.started_at.into(),
         queued_ms: attempt.queued.as_millis(),
         connect_ms: attempt.connect.map(Millis::as_millis),

@@ -22,7 +22,7 @@ use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::last_resort;
-use crate::pause::Pause;
+use crate::pause;
 use crate::plan::{Step, look, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
@@ -66,10 +66,11 @@ pub(crate) async fn run(
             };
         };
         let kept_away = || {
-            let (steps, exclusions) = plan(gateway, request, resolved, provider);
+            let (steps, exclusions) = look(gateway, request, resolved, provider);
             steps.is_empty().then_some(exclusions)
         };
-        Pause { gateway, recorder: &round.recorder, until, freed }.over(kept_away).await;
+        round.recorder.waits_until(until, &kept_away().unwrap_or_default());
+        pause::until(gateway, until, freed, || kept_away().is_none()).await;
     }
 }
 
@@ -150,7 +151,7 @@ async fn take_place(
     while round.recorder.journey.attempts.is_empty()
         && let Some(step) = queue.full.pop_front()
     {
-        round.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
+        round.recorder.waits_for_place(&step);
         match admit::in_turn(gateway, &step, terms).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);

@@ -17,6 +17,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, StatusCode};
 use tokio::io::AsyncReadExt;
 use tokio_util::io::StreamReader;
+use uuid::Uuid;
 
 use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
@@ -123,6 +124,18 @@ impl ClientRequest {
             estimated_input: OnceLock::new(),
             _in_flight: Arc::clone(&self._in_flight),
         })
+    }
+
+    /// The same as a request of this gateway's own for `model`, with a row of its own. `purpose` stands for its path.
+    pub(crate) fn internal(self, purpose: &str, model: String, now: Timestamp) -> ClientRequest {
+        ClientRequest {
+            id: RequestId::from(Uuid::now_v7().to_string()),
+            arrived: now,
+            path: format!("internal/{purpose}"),
+            query: None,
+            path_model: Some(model),
+            ..self
+        }
     }
 
     /// The request in the form between the dialects. Read at most once, and never where the body merely passes.

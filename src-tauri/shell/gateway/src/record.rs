@@ -11,7 +11,7 @@ use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record};
-use crate::telemetry::Sample;
+use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
@@ -32,6 +32,14 @@ pub(crate) struct Recorder {
     finished: bool,
     /// What is shown of it while it runs; its parts share it.
     row: Arc<Row>,
+}
+
+/// A call that may be given up before it has answered.
+pub(crate) struct CalledOff {
+    pub(crate) candidate: Candidate,
+    pub(crate) connection_name: String,
+    pub(crate) execution_key: String,
+    pub(crate) started_at: Timestamp,
 }
 
 /// How a request ended, in the words of its row.
@@ -87,7 +95,6 @@ impl Recorder {
             attempts: 0,
             stage: Stage::Choosing,
             since: record.at,
-            waits_for: None,
         });
         Recorder {
             gateway: gateway.clone(),
@@ -138,7 +145,7 @@ impl Recorder {
 
     /// The present call was answered, and the story goes on with another one.
     pub(crate) fn next_call(&mut self) {
-        self.end_attempt("success", "next_step", None);
+        self.end_attempt(SUCCESS, "next_step", None);
         let usage = std::mem::take(&mut self.record.usage);
         let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
         if usage != Usage::default() {
@@ -173,15 +180,18 @@ impl Recorder {
     }
 
     /// It waits for a place at this account.
-    pub(crate) fn waits_for_place(&self, candidate: &Candidate, connection_name: &str) {
-        self.row.change(|row| row.towards(candidate, connection_name));
+    pub(crate) fn waits_for_place(&self, step: &Step) {
+        self.row.change(|row| row.towards(&step.candidate, &step.entry.connection.name));
         self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
     }
 
-    /// It waits until then for somebody who rests, first of all for this one.
-    pub(crate) fn waits_for_rest(&self, until: Timestamp, soonest: Option<ExclusionRecord>) {
+    /// It waits until then for somebody who rests: the first of these to be back.
+    pub(crate) fn waits_until(&self, until: Timestamp, kept_away: &[ExclusionRecord]) {
+        let back_at = |record: &&ExclusionRecord| record.exclusion.until.unwrap_or(Timestamp::MAX);
+        if let Some(first) = kept_away.iter().min_by_key(back_at) {
+            self.row.change(|row| row.wait_for(first));
+        }
         self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
-        self.row.change(|row| row.waits_for = soonest);
     }
 
     /// The next attempt waited so long for its turn.
@@ -199,11 +209,7 @@ impl Recorder {
     /// An attempt begins.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-        self.record.target = Some(target);
-        self.record.provider = Some(candidate.provider.clone());
-        self.record.model = Some(candidate.model.clone());
-        self.record.connection = Some(candidate.connection.clone());
-        self.record.connection_name = Some(connection_name.to_owned());
+        self.addressed(candidate, connection_name, target);
         self.row.change(|row| {
             row.towards(candidate, connection_name);
             row.attempts = row.attempts.saturating_add(1);
@@ -226,6 +232,54 @@ impl Recorder {
             decision: String::new(),
             message: None,
         });
+    }
+
+    /// The story goes on with an attempt that was begun apart from it ([`Recorder::part`]) and is still open.
+    pub(crate) fn go_on_with(&mut self, mut part: Recorder) {
+        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        self.open = part.open.take().map(|open| AttemptRecord { n, ..open });
+        self.output_bytes = part.output_bytes;
+        self.warn(std::mem::take(&mut part.journey.warnings));
+        let (record, of_part) = (&mut self.record, &mut part.record);
+        record.target = of_part.target;
+        record.provider = of_part.provider.take();
+        record.model = of_part.model.take();
+        record.connection = of_part.connection.take();
+        record.connection_name = of_part.connection_name.take();
+        record.time_to_first_token = of_part.time_to_first_token;
+        record.usage.absorb(&of_part.usage);
+    }
+
+    /// An attempt was called off while it ran, which says nothing about how fast or reliable its target is.
+    pub(crate) fn called_off(&mut self, call: CalledOff, kind: &str, decision: &str) {
+        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let CalledOff { candidate, connection_name, execution_key, started_at } = call;
+        self.journey.attempts.push(AttemptRecord {
+            n,
+            provider: candidate.provider,
+            model: candidate.model,
+            connection: candidate.connection,
+            connection_name,
+            started_at,
+            queued: Millis::ZERO,
+            execution_key: Some(execution_key),
+            connect: None,
+            first_token: None,
+            duration: self.gateway.now().since(started_at),
+            status: None,
+            kind: kind.to_owned(),
+            decision: decision.to_owned(),
+            message: None,
+        });
+    }
+
+    /// Who is asked, should nothing more come of it.
+    pub(crate) fn addressed(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
+        self.record.target = Some(target);
+        self.record.provider = Some(candidate.provider.clone());
+        self.record.model = Some(candidate.model.clone());
+        self.record.connection = Some(candidate.connection.clone());
+        self.record.connection_name = Some(connection_name.to_owned());
     }
 
     /// The response head arrived.
@@ -275,17 +329,7 @@ impl Recorder {
             ms = open.duration.as_millis(),
             "attempt"
         );
-        self.gateway.telemetry().lock().record(
-            &open.provider,
-            &open.model,
-            &open.connection,
-            Sample {
-                at: self.gateway.now(),
-                latency: open.duration,
-                first_token: open.first_token,
-                succeeded: kind == "success",
-            },
-        );
+        self.gateway.telemetry().lock().record(&open.provider, &open.model, &open.connection, Sample::of(&open));
         self.journey.attempts.push(open);
     }
 
@@ -312,7 +356,7 @@ impl Recorder {
         if std::mem::replace(&mut self.finished, true) {
             return self.record.usage;
         }
-        self.end_attempt("success", "answer", None);
+        self.end_attempt(SUCCESS, "answer", None);
         let now = self.gateway.now();
         let record = &mut self.record;
         record.status = end.status;

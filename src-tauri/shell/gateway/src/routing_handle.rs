@@ -12,6 +12,7 @@ use routing::affinity::{Affinity, Pin};
 use routing::combo::{Combo, Config, Expansion};
 use routing::memory::{Dispatch, Lasting};
 use routing::plan::Refusal;
+use routing::strategies::context_relay::Handoffs;
 use routing::view::RequestFacts;
 use routing::{Memory, Plan, Route, Target, View};
 use settings::Settings;
@@ -30,6 +31,7 @@ const SOON: Millis = Millis::seconds(1);
 pub(crate) struct RoutingHandle {
     state: Mutex<State>,
     configs: Mutex<BTreeMap<String, Known>>,
+    handoffs: Mutex<Handoffs>,
     clock: Arc<dyn Clock>,
     /// Something that outlives a restart has changed.
     news: Notify,
@@ -62,6 +64,7 @@ impl RoutingHandle {
                 rng,
             }),
             configs: Mutex::default(),
+            handoffs: Mutex::default(),
             clock,
             news: Notify::new(),
             moved: Notify::new(),
@@ -205,6 +208,11 @@ impl RoutingHandle {
     /// Forgets the numbers of combos that are gone.
     pub(crate) fn forget_configs(&self, exists: impl Fn(&str) -> bool) {
         self.configs.lock().retain(|id, _| exists(id));
+    }
+
+    /// Summaries that wait for a change of account.
+    pub(crate) fn handoffs(&self) -> &Mutex<Handoffs> {
+        &self.handoffs
     }
 
     /// Brings a list into an order that says nothing.

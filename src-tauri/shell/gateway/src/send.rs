@@ -114,32 +114,23 @@ pub(crate) async fn send(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     accounts::asked(gateway, step);
-    let sent = send_in_time(gateway, request, step, wish, attempt, recorder).await;
+    let sending = send_unlimited(gateway, request, step, wish, attempt, recorder);
+    let sent = match attempt.overrun() {
+        None => sending.await,
+        Some(overrun) => tokio::select! {
+            biased;
+            () = gateway.clock().sleep_until(overrun.at) => {
+                let judge = Judge::new(gateway, &step.provider, &step.candidate);
+                Err(stream_failure(&judge, &StreamFailure::Overrun(overrun.limit)))
+            }
+            sent = sending => sent,
+        },
+    };
     match &sent {
         Ok(_) => accounts::served(gateway, request, step),
         Err(failed) => accounts::failed(gateway, request, step, &failed.diagnosis.outcome),
     }
     sent
-}
-
-async fn send_in_time(
-    gateway: &Gateway,
-    request: &ClientRequest,
-    step: &Step,
-    wish: &Wish,
-    attempt: &Attempt,
-    recorder: &mut Recorder,
-) -> Result<Served, Box<Failed>> {
-    let sending = send_unlimited(gateway, request, step, wish, attempt, recorder);
-    let Some(overrun) = attempt.overrun() else { return sending.await };
-    tokio::select! {
-        biased;
-        () = gateway.clock().sleep_until(overrun.at) => {
-            let judge = Judge::new(gateway, &step.provider, &step.candidate);
-            Err(stream_failure(&judge, &StreamFailure::Overrun(overrun.limit)))
-        }
-        sent = sending => sent,
-    }
 }
 
 async fn send_unlimited(

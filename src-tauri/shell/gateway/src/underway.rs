@@ -30,7 +30,7 @@ pub enum Stage {
 }
 
 /// One request on its way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Underway {
     pub id: RequestId,
     pub arrived: Timestamp,
@@ -48,8 +48,6 @@ pub struct Underway {
     pub stage: Stage,
     /// Since when it is at this stage.
     pub since: Timestamp,
-    /// [`Stage::WaitsForRest`]: who is back first.
-    pub waits_for: Option<ExclusionRecord>,
 }
 
 impl Underway {
@@ -59,6 +57,14 @@ impl Underway {
         self.model = Some(candidate.model.clone());
         self.connection = Some(candidate.connection.clone());
         self.connection_name = Some(connection_name.to_owned());
+    }
+
+    /// What keeps everybody away is over first here.
+    pub(crate) fn wait_for(&mut self, first: &ExclusionRecord) {
+        self.provider = Some(first.provider.clone());
+        self.model = Some(first.model.clone());
+        self.connection.clone_from(&first.connection);
+        self.connection_name.clone_from(&first.connection_name);
     }
 }
 
@@ -111,7 +117,6 @@ impl Row {
             if row.stage != stage {
                 row.stage = stage;
                 row.since = now;
-                row.waits_for = None;
             }
         });
     }
@@ -142,7 +147,6 @@ mod tests {
             attempts: 0,
             stage: Stage::Choosing,
             since: Timestamp::ZERO,
-            waits_for: None,
         }
     }
 

@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import { Settings2 } from "lucide-react";
 import { useRead } from "@/host/queries";
-import { useMessages } from "@/i18n";
+import { type Messages, useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
 import { groupBy } from "@/lib/group-by";
 import { settingKey } from "@/lib/setting-key";
@@ -23,19 +23,21 @@ export function SettingsGroup({ run, search }: GroupProps & { search: string }) 
   const rows = groupBy(read.data?.fields ?? [], ({ path }) => settingKey(path));
   const found = [...rows].flatMap(([key, [field]]) => {
     const place = field && settingPlace(field.path);
-    const { label, help = "" } = fieldWords(field?.path ?? key, messages);
-    return place && `${label} ${help} ${key}`.toLowerCase().includes(wanted) ? [{ key, label, place }] : [];
+    if (!place) return [];
+    const { label, help = "" } = fieldWords(field.path, messages);
+    const under = [screenName(place, messages), sectionName(key, messages)].filter(Boolean).join(" · ");
+    return `${label} ${help} ${under} ${key}`.toLowerCase().includes(wanted) ? [{ key, label, place, under }] : [];
   });
   if (found.length === 0) return null;
   return (
-    <Command.Group heading={messages.palette.settings} forceMount>
-      {found.slice(0, MOST).map(({ key, label, place }) => (
+    <Command.Group heading={messages.palette.settings}>
+      {found.slice(0, MOST).map(({ key, label, place, under }) => (
         <PaletteItem
           key={key}
           id={`${key} ${wanted}`}
           icon={Settings2}
           label={label}
-          hint={screenName(place, messages)}
+          hint={under}
           onSelect={() => run(() => void navigate({ to: place, hash: key }))}
         />
       ))}
@@ -43,7 +45,23 @@ export function SettingsGroup({ run, search }: GroupProps & { search: string }) 
   );
 }
 
-function screenName(place: string, messages: ReturnType<typeof useMessages>): string | undefined {
+/** The heading a setting stands under, where its screen has several. */
+function sectionName(key: string, { resilience, limits }: Messages): string | undefined {
+  const sections: Readonly<Record<string, { title: string }>> = {
+    connectionCooldown: resilience.cooldown,
+    providerBreaker: resilience.breaker,
+    providerCooldown: resilience.providerCooldown,
+    waitForCooldown: resilience.waiting,
+    streamStallCooldown: resilience.stall,
+    comboCooldownWait: limits.comboWaiting,
+    requestQueue: limits.queue,
+    quotaShareConcurrencyLimit: limits.quotaShare,
+    quotaPreflight: limits.preflight,
+  };
+  return sections[key.split(".")[0] ?? ""]?.title;
+}
+
+function screenName(place: string, messages: Messages): string | undefined {
   const entry = navigation.flatMap(({ entries }) => entries).find(({ to }) => to === place);
   return entry?.label(messages);
 }

@@ -181,7 +181,7 @@ function sharedNames(draft: EditedCombo): readonly string[] {
 /** Whether the form has a place beside which it says what is wrong with a field. */
 export function isPlaced(field: string, draft: EditedCombo): boolean {
   if (["name", "strategy", "models", "system_message"].includes(field) || field.startsWith("models[")) return true;
-  if (field.startsWith("compositeTiers.")) return hasTiers(draft);
+  if (field.startsWith("compositeTiers.")) return draft.compositeTiers !== null && hasTiers(draft);
   const inner = refersToCombos(draft) ? nesting : [];
   const shown = [...ownSettings(draft), ...inner, ...sharedNames(draft), "disableSessionStickiness"];
   return shown.some((name) => field === `config.${name}`);

@@ -108,7 +108,8 @@ function ResultRow({ result }: { result: ComboTestResult }) {
         {!result.ok && (
           <div className="mt-1">
             <p className="text-blocked">{title}</p>
-            <p className="text-ink-soft text-xs">{help}</p>
+            {/* What to do about a key that is at its limit is said where one adds the key. */}
+            {result.error?.code !== "rate_limited" && <p className="text-ink-soft text-xs">{help}</p>}
             {result.error && result.error.code !== "no_connection" && (
               <p className="mt-1 select-text break-words font-mono text-ink-soft text-xs">
                 {result.status !== null && `${messages.probe.status(result.status)} · `}

@@ -28,7 +28,7 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "name",
       header: words.columns.name,
-      width: "minmax(140px, 1.1fr)",
+      width: "minmax(120px, 1fr)",
       cell: (combo) => (
         <span className="flex min-w-0 items-center gap-2">
           <code className="truncate font-medium font-mono" title={combo.name}>
@@ -46,7 +46,7 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "strategy",
       header: words.columns.strategy,
-      width: "minmax(110px, 0.7fr)",
+      width: "minmax(104px, 0.6fr)",
       cell: ({ strategy }) => (
         <span title={`${words.strategies[strategy]?.help ?? ""}\n${words.strategyTechnical(strategy)}`}>
           {words.strategies[strategy]?.name ?? strategy}
@@ -56,7 +56,7 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "steps",
       header: words.columns.steps,
-      width: "minmax(140px, 1.8fr)",
+      width: "minmax(140px, 2.4fr)",
       cell: (combo) => <Steps combo={combo} />,
     },
     {

@@ -162,9 +162,7 @@ describe("the editor", () => {
     const name = await screen.findByLabelText("Name");
     await user.type(name, "s");
     await user.click(saveButton());
-    await waitFor(() =>
-      expect(name).toHaveAccessibleDescription("another combo has this name: choose a different one"),
-    );
+    await waitFor(() => expect(name).toHaveAccessibleDescription("This name is taken."));
   });
 
   it("says calmly what is worth knowing", async () => {

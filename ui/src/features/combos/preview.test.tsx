@@ -82,7 +82,7 @@ describe("what a request would do now", () => {
     open(at, fakeHost(gateway(said)));
     expect(await screen.findByText("Quota left 72%")).toBeVisible();
     expect(screen.getByText("Quota renewed in 2 h")).toBeVisible();
-    expect(screen.getByText(/^Input, per million tokens .*3$/)).toBeVisible();
+    expect(screen.getByText(/^Input, per million tokens .*3\.00$/)).toBeVisible();
   });
 
   it("follows the draft and the kind of request, saved or not", async () => {

@@ -4,7 +4,9 @@ import { useState } from "react";
 import type { Combo, ComboReply, FieldProblem } from "@/bindings";
 import type { HostError } from "@/host";
 import { readKey, useChange } from "@/host/queries";
+import { type Messages, useMessages } from "@/i18n";
 import { changeOf, type EditedCombo, emptyDraft, isChanged, toDraft } from "@/lib/combo-draft";
+import { inWords } from "@/lib/field-problems";
 
 type Base = { readonly draft: EditedCombo; readonly updatedAt: string };
 
@@ -13,6 +15,7 @@ const baseOf = (saved: Combo | null): Base =>
 
 export function useComboDraft(saved: Combo | null) {
   const client = useQueryClient();
+  const messages = useMessages();
   const create = useChange("combo_create");
   const update = useChange("combo_update");
   const [base, setBase] = useState(() => baseOf(saved));
@@ -40,7 +43,7 @@ export function useComboDraft(saved: Combo | null) {
     return reply.combo;
   };
   const refused = (error: HostError) => {
-    const problems = error.details.length > 0 ? error.details : nameTaken(error);
+    const problems = error.details.length > 0 ? error.details : nameTaken(error, messages);
     setProblems(problems);
     setRefusal(problems.length > 0 ? null : error);
     // It may have been changed elsewhere: then that is said instead.
@@ -86,7 +89,8 @@ export function useComboDraft(saved: Combo | null) {
 }
 
 /** A name that is taken is a conflict without details; the field stands before its message. */
-function nameTaken({ code, message }: HostError): FieldProblem[] {
+function nameTaken({ code, message }: HostError, messages: Messages): FieldProblem[] {
   const [, said] = /^name: (.+)$/.exec(message) ?? [];
-  return code === "conflict" && said ? [{ field: "name", message: said }] : [];
+  if (code !== "conflict" || !said) return [];
+  return [inWords({ field: "name", message: said, code: "taken", values: [] }, messages)];
 }

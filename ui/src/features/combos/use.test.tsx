@@ -65,6 +65,15 @@ describe("how a combo did", () => {
     expect(row).not.toHaveTextContent("%");
   });
 
+  it("is added up once in a while, however many requests come in", async () => {
+    const host = fakeHost(gateway());
+    open("/combos", host);
+    await screen.findByText("98%");
+    for (let n = 0; n < 5; n += 1) host.announce("requests");
+    expect(host.calls("combos_metrics")).toHaveLength(1);
+    await waitFor(() => expect(host.calls("combos_metrics")).toHaveLength(2), { timeout: 8_000 });
+  });
+
   it("is in the editor, target by target", async () => {
     open("/combos/id-team", fakeHost(gateway()));
     const targets = await screen.findByRole("list", { name: "By target" });

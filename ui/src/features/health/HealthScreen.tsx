@@ -89,10 +89,12 @@ function useLiveBreakers(breakers: readonly BreakerDetail[] | undefined, readAt:
 function sentence(breakers: readonly BreakerDetail[], { health: words }: Messages, format: Format): string {
   const named = (...states: BreakerDetail["state"][]) =>
     breakers.filter(({ state }) => states.includes(state)).map(({ providerName }) => providerName);
-  const stopped = named("OPEN", "HALF_OPEN");
+  const stopped = named("OPEN");
+  const retried = named("HALF_OPEN");
   const shaky = named("DEGRADED");
   const parts = [
     stopped.length > 0 && words.stopped(format.list(stopped), stopped.length),
+    retried.length > 0 && words.retried(format.list(retried), retried.length),
     shaky.length > 0 && words.shaky(format.list(shaky), shaky.length),
   ].filter(Boolean);
   return parts.length > 0 ? parts.join(" ") : words.well(breakers.length);
@@ -157,7 +159,7 @@ function useColumns(readAt: number): Column<BreakerDetail>[] {
     {
       id: "next",
       header: words.columns.next,
-      width: "124px",
+      width: "152px",
       cell: (breaker) => <NextTry breaker={breaker} readAt={readAt} />,
     },
     {

@@ -121,7 +121,7 @@ describe("Monitoring → Health", () => {
     const rows = [underway("r1"), underway("r2", { stage: "waits_for_place" })];
     act(() => host.flow({ inFlight: 2, queued: 1, underway: rows }));
     expect(screen.getByText("2 requests on the way, 1 waiting for a place.")).toBeVisible();
-    expect(screen.getByRole("list", { name: "By account" })).toHaveTextContent("Work 1 running, 1 waiting");
+    expect(screen.getByRole("list", { name: "By connection" })).toHaveTextContent("Work 1 running, 1 waiting");
     expect(screen.getByRole("grid", { name: "In flight" })).toHaveTextContent(/Waiting for a place1[12] s/);
     await expectAccessible(container);
   });

@@ -10,6 +10,7 @@ import { usePreferences } from "@/host/preferences";
 import { useLive, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { baseUrl } from "@/lib/addresses";
+import { breakerNow } from "@/lib/breaker";
 import { countStates, type State, type StateCounts } from "@/lib/connection-state";
 import type { Format } from "@/lib/format";
 import { useNow } from "@/lib/use-now";
@@ -86,6 +87,7 @@ function Sentence() {
   const format = useFormat();
   const now = useNow();
   const connections = useRead("connections_list", {});
+  const breakers = useRead("breakers_list", null);
   if (connections.isPending) {
     return (
       <h1 className="flex h-9 items-center">
@@ -95,9 +97,12 @@ function Sentence() {
     );
   }
   const counts = countStates(connections.data?.connections ?? [], now);
+  const stopped = (breakers.data?.breakers ?? []).filter(
+    (breaker) => breakerNow(breaker, breakers.dataUpdatedAt, now) === "OPEN",
+  ).length;
   const { state, text } = connections.error
     ? { state: "blocked" as const, text: messages.home.unreachable }
-    : sentence(counts, messages, format);
+    : sentence(counts, stopped, messages, format);
   return (
     <h1 className="flex items-baseline gap-3 font-semibold text-xl tracking-tight">
       <StateSign state={state} className="size-4 translate-y-px" />
@@ -106,7 +111,12 @@ function Sentence() {
   );
 }
 
-function sentence(counts: StateCounts, messages: Messages, format: Format): { state: State; text: string } {
+function sentence(
+  counts: StateCounts,
+  stopped: number,
+  messages: Messages,
+  format: Format,
+): { state: State; text: string } {
   const words = messages.home;
   const total = counts.ready + counts.degraded + counts.cooling + counts.attention + counts.off;
   if (total === 0) return { state: "terminal", text: words.noConnection };
@@ -120,7 +130,9 @@ function sentence(counts: StateCounts, messages: Messages, format: Format): { st
     );
   }
   if (counts.attention > 0) parts.push(words.attention(counts.attention));
-  return { state: worst(counts), text: parts.join(", ") };
+  if (stopped > 0) parts.push(words.stopped(stopped));
+  const state = worst(counts);
+  return { state: state === "ready" && stopped > 0 ? "degraded" : state, text: parts.join(", ") };
 }
 
 function worst(counts: StateCounts): State {

@@ -2,6 +2,7 @@ import { Outlet, useNavigate } from "@tanstack/react-router";
 import { FlaskConical, Plus } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { CatalogProvider, Connection, ProviderClass } from "@/bindings";
+import { BreakerBadge } from "@/components/BreakerBadge";
 import { type Column, DataTable } from "@/components/DataTable";
 import { FilterInput } from "@/components/FilterInput";
 import { ProviderMark } from "@/components/ProviderMark";
@@ -12,6 +13,7 @@ import { RelativeTime } from "@/components/Time";
 import { Button } from "@/components/ui/button";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import { breakerNow } from "@/lib/breaker";
 import { countStates, type StateCounts } from "@/lib/connection-state";
 import { groupBy } from "@/lib/group-by";
 import { useNow } from "@/lib/use-now";
@@ -66,7 +68,12 @@ export function ProvidersScreen() {
       id: "state",
       header: words.columns.state,
       width: "minmax(150px, 3fr)",
-      cell: (row) => <StateSummary counts={row.counts} />,
+      cell: (row) => (
+        <span className="inline-flex max-w-full gap-x-3.5 overflow-hidden align-bottom">
+          <Stopped provider={row.id} />
+          <StateSummary counts={row.counts} />
+        </span>
+      ),
     },
     { id: "connections", header: words.columns.connections, width: "96px", align: "end", cell: (row) => row.total },
     {
@@ -147,6 +154,15 @@ export function ProvidersScreen() {
       <Outlet />
     </>
   );
+}
+
+/** Whoever is stopped as a whole gets nothing, however ready its connections are. */
+function Stopped({ provider }: { provider: string }) {
+  const now = useNow();
+  const read = useRead("breakers_list", null);
+  const told = read.data?.breakers.find((breaker) => breaker.provider === provider);
+  const state = told && breakerNow(told, read.dataUpdatedAt, now);
+  return state === "OPEN" || state === "HALF_OPEN" ? <BreakerBadge state={state} /> : null;
 }
 
 /** Providers somebody connected, and custom endpoints even without a connection, by class and name. */

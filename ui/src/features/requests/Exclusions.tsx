@@ -10,8 +10,11 @@ import { groupBy } from "@/lib/group-by";
 const NAMED = 4;
 
 export function Exclusions({ request }: { request: RequestDetail }) {
-  const words = useMessages().requests.story;
+  const messages = useMessages();
+  const words = messages.requests.story;
   const format = useFormat();
+  // What leaves an account out, and what leaves a target of a combo out.
+  const reasons: Readonly<Record<string, string>> = { ...messages.combos.preview.reasons, ...words.reasons };
   // Those left out for the same reason are told of once.
   const groups = groupBy(request.trace.exclusions, (e) => `${e.mechanism} ${e.reason} ${e.until}`);
   return (
@@ -27,9 +30,7 @@ export function Exclusions({ request }: { request: RequestDetail }) {
             key={key}
             about={more > 0 ? `${shown.join(", ")} ${words.andMore(more)}` : format.list(shown)}
             mechanism={words.mechanisms[first.mechanism] ?? first.mechanism}
-            reason={
-              first.reason in words.reasons ? words.reasons[first.reason as keyof typeof words.reasons] : first.reason
-            }
+            reason={reasons[first.reason] ?? first.reason}
             cause={first.cause}
             until={first.until}
             end={first.mechanism in words.ends ? words.ends[first.mechanism as keyof typeof words.ends] : undefined}

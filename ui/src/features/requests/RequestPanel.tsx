@@ -80,8 +80,8 @@ function Story({ request, onClose }: { request: RequestDetail; onClose(): void }
         {trace.changes.length > 0 && (
           <Part title={words.warnings}>
             <ul className="flex flex-col gap-1">
-              {trace.changes.map((code) => (
-                <li key={code}>{code in words.changes ? words.changes[code as keyof typeof words.changes] : code}</li>
+              {trace.changes.map((change) => (
+                <Change key={change} change={change} />
               ))}
             </ul>
           </Part>
@@ -96,6 +96,19 @@ function Story({ request, onClose }: { request: RequestDetail; onClose(): void }
         </Part>
       </div>
     </SidePanel>
+  );
+}
+
+/** A code, and what it is about where it names that: `DROPPED_PARAMETER:top_k`. */
+function Change({ change }: { change: string }) {
+  const { changes } = useMessages().requests.story;
+  const [code = "", ...about] = change.split(":");
+  const said = code in changes ? changes[code as keyof typeof changes] : code;
+  return (
+    <li title={change}>
+      {about.length > 0 && <code className="mr-2 font-mono text-xs">{about.join(":")}</code>}
+      <span className="text-ink-soft">{said}</span>
+    </li>
   );
 }
 
@@ -202,7 +215,7 @@ function Route({ request }: { request: RequestDetail }) {
   const words = messages.requests.story;
   const format = useFormat();
   const served = servedModel(request);
-  const { rule } = request.trace;
+  const { rule, order } = request.trace;
   const formats = [request.sourceFormat, request.targetFormat].filter((dialect) => dialect !== null);
   return (
     <Facts>
@@ -227,6 +240,11 @@ function Route({ request }: { request: RequestDetail }) {
           <span title={strategyOf(request.strategy, messages)?.help}>
             {strategyOf(request.strategy, messages)?.name ?? request.strategy}
           </span>
+        </Fact>
+      )}
+      {request.comboName && order.length > 1 && (
+        <Fact label={words.planned}>
+          <span className="break-words font-mono text-xs">{order.join(" › ")}</span>
         </Fact>
       )}
       {served && <CopyFact label={request.outcome === "success" ? words.served : words.lastTried} value={served} />}

@@ -153,7 +153,7 @@ function Underway({ live }: { live: Live | null }) {
   const shown = live?.underway.filter(({ timestamp }) => now - Date.parse(timestamp) >= SHOWN_AFTER_MS) ?? [];
   if (shown.length === 0) return null;
   return (
-    <section aria-label={words.title} className="mt-4 mb-8">
+    <section aria-label={words.title} className="mt-5 mb-8">
       <h2 className="font-semibold text-md">{words.title}</h2>
       <UnderwayTable requests={shown} />
     </section>

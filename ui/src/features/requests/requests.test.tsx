@@ -270,6 +270,20 @@ describe("the story of a request", () => {
   });
 });
 
+describe("the story of a request to a combo", () => {
+  it("shows the plan, and what was changed on the way with what it is about", async () => {
+    const told = detail(request("r1", { comboName: "coding", strategy: "priority", requestedModel: "coding" }), {
+      order: ["anthropic/claude", "openai/gpt"],
+      changes: ["DROPPED_PARAMETER:top_k"],
+    });
+    open("/requests/r1", fakeHost(world({ details: [told] })));
+    const planned = await screen.findByText("Asked in order");
+    const panel = screen.getByRole("complementary");
+    expect(planned.nextSibling).toHaveTextContent("anthropic/claude › openai/gpt");
+    expect(panel).toHaveTextContent(/top_kThe provider's format has no place for this parameter/);
+  });
+});
+
 describe("requests on their way", () => {
   it("stand above the log as soon as one waits for them, each with what it waits for", async () => {
     const host = fakeHost(world({ requests: [answered] }));

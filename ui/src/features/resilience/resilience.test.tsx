@@ -157,7 +157,7 @@ describe("Settings → Resilience", () => {
   it("says all of it in Italian as well", async () => {
     open(at, fakeHost(gateway()), { preferences: { language: "it" } });
     expect(await screen.findByLabelText("Da una richiesta alla successiva")).toHaveValue("350");
-    for (const title of ["Attesa delle combo", "Coda delle richieste", "Quote condivise", "Quota prima dell'invio"]) {
+    for (const title of ["Attesa dei combo", "Coda delle richieste", "Quote condivise", "Quota prima dell'invio"]) {
       expect(screen.getByRole("heading", { name: title })).toBeVisible();
     }
     expect(screen.queryByText(/^resilienceSettings\./)).not.toBeInTheDocument();

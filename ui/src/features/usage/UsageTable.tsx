@@ -122,7 +122,9 @@ function Share({ part }: { part: number }) {
           style={{ width: part > 0 ? `max(2px, ${part * 100}%)` : 0 }}
         />
       </span>
-      <span className="w-9 text-right text-ink-soft">{format.percent(part)}</span>
+      <span className="w-9 text-right text-ink-soft">
+        {part > 0 && part < 0.005 ? `<${format.percent(0.01)}` : format.percent(Math.round(part * 100) / 100)}
+      </span>
     </span>
   );
 }

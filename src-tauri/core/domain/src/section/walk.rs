@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::wire::fault;
+
 use super::{Absorbed, Conflict, Field, FieldError, Member, Section, Shape, Slot};
 
 /// Where a variable's name takes the word of the section around it.
@@ -47,9 +49,19 @@ pub(super) fn apply(section: &mut dyn Section, tree: &Value, path: &str, errors:
             Some(Slot::Section(inner)) => apply(inner, value, &path, errors),
             Some(Slot::Value(_)) if value.is_null() => {}
             Some(Slot::Value(mut slot)) => {
-                errors.extend(slot.set(value).err().map(|message| FieldError::new(path, message)));
+                let Shape { min, max, .. } = slot.shape();
+                errors.extend(slot.set(value).err().map(|message| refused(path, message, min.zip(max))));
             }
         }
+    }
+}
+
+/// A value that does not fit, with the bounds it has to keep.
+fn refused(path: String, message: String, bounds: Option<(Value, Value)>) -> FieldError {
+    let error = FieldError::new(path, message);
+    match bounds {
+        Some((min, max)) => error.coded(fault::OUT_OF_RANGE, &[min, max]),
+        None => error.coded::<String>(fault::WRONG_KIND, &[]),
     }
 }
 

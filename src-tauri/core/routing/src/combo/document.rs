@@ -167,7 +167,8 @@ pub fn import(
 }
 
 fn placed(index: usize, error: FieldError) -> FieldError {
-    FieldError::new(format!("combos[{index}].{}", error.field), error.message)
+    let field = format!("combos[{index}].{}", error.field);
+    error.at(field)
 }
 
 fn listed(document: &Value) -> Result<Vec<&Value>, Vec<FieldError>> {

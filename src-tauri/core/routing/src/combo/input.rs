@@ -65,7 +65,8 @@ impl Step {
 
 pub(super) fn located(index: usize, error: FieldError) -> FieldError {
     let dot = if error.field.is_empty() { "" } else { "." };
-    FieldError::new(format!("models[{index}]{dot}{}", error.field), error.message)
+    let field = format!("models[{index}]{dot}{}", error.field);
+    error.at(field)
 }
 
 fn shorthand(text: &str, exists: impl Fn(&str) -> bool) -> Result<StepKind, FieldError> {

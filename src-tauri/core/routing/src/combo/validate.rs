@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use domain::section::FieldError;
+use domain::wire::fault;
 
 use super::input::located;
 use super::{Combo, CompositeTiers, Config, Step, StepKind};
@@ -24,9 +25,10 @@ impl Combo {
         errors.extend(self.wrong_steps(&others));
         errors.extend(self.composite_tiers.as_ref().and_then(|tiers| wrong_tiers(tiers, &self.models)));
         if let Err(wrong) = Config::validate(&self.config) {
-            errors.extend(
-                wrong.into_iter().map(|error| FieldError::new(format!("config.{}", error.field), error.message)),
-            );
+            errors.extend(wrong.into_iter().map(|error| {
+                let field = format!("config.{}", error.field);
+                error.at(field)
+            }));
         }
         errors.extend(self.wrong_nesting(&others));
         if errors.is_empty() { Ok(()) } else { Err(errors) }
@@ -34,18 +36,20 @@ impl Combo {
 
     fn wrong_name(&self, others: &[&Combo]) -> Option<FieldError> {
         let length = self.name.chars().count();
-        let message = if self.name.trim().is_empty() {
-            "must not be empty".to_owned()
+        let wrong = |message: &str| FieldError::new("name", message);
+        if self.name.trim().is_empty() {
+            Some(wrong("must not be empty").coded::<String>(fault::EMPTY, &[]))
         } else if length > LONGEST_NAME {
-            format!("must have at most {LONGEST_NAME} characters, has {length}")
+            let message = format!("must have at most {LONGEST_NAME} characters, has {length}");
+            Some(wrong(&message).coded(fault::TOO_LONG, &[LONGEST_NAME]))
         } else if self.name.chars().any(char::is_control) {
-            "must not contain control characters".to_owned()
+            Some(wrong("must not contain control characters"))
         } else if others.iter().any(|other| other.name == self.name) {
-            "another combo has this name: choose a different one".to_owned()
+            let taken = wrong("another combo has this name: choose a different one");
+            Some(taken.coded::<String>(fault::TAKEN, &[]))
         } else {
-            return None;
-        };
-        Some(FieldError::new("name", message))
+            None
+        }
     }
 
     fn wrong_steps(&self, others: &[&Combo]) -> Vec<FieldError> {
@@ -70,7 +74,7 @@ impl Combo {
         if let Some(ring) = ring(self, &find, &mut path, &mut BTreeSet::new()) {
             let message =
                 format!("the combos lead to each other: {}; remove one of these references", ring.join(" → "));
-            return Some(FieldError::new("models", message));
+            return Some(FieldError::new("models", message).coded(fault::CYCLE, &[ring.join(" → ")]));
         }
         let allowed = Config::cascade(&[&self.config]).0.max_combo_depth as usize;
         let tower = deepest(self, &find);
@@ -80,14 +84,15 @@ impl Combo {
                 tower.len() - 1,
                 tower.join(" → ")
             );
-            FieldError::new("models", message)
+            FieldError::new("models", message).coded(fault::TOO_DEEP, &[tower.len() - 1, allowed])
         })
     }
 }
 
 fn wrong_step(step: &Step, combo: &Combo, others: &[&Combo]) -> Option<FieldError> {
     if step.weight > HEAVIEST {
-        return Some(FieldError::new("weight", "expected a whole number from 0 to 100"));
+        let wrong = FieldError::new("weight", "expected a whole number from 0 to 100");
+        return Some(wrong.coded(fault::OUT_OF_RANGE, &[0, HEAVIEST]));
     }
     if step.id.is_empty() || step.id.contains(['>', '@']) {
         return Some(FieldError::new("id", "must not be empty nor contain > or @: leave it out for a new one"));
@@ -96,12 +101,13 @@ fn wrong_step(step: &Step, combo: &Combo, others: &[&Combo]) -> Option<FieldErro
         StepKind::ComboRef { combo_name } => {
             let exists = *combo_name == combo.name || others.iter().any(|other| other.name == *combo_name);
             let message = "no combo has this name: create it first, or choose an existing one";
-            (!exists).then(|| FieldError::new("comboName", message))
+            (!exists).then(|| FieldError::new("comboName", message).coded(fault::NOT_FOUND, &[combo_name]))
         }
         StepKind::Model { model, provider_id, connection_id, allowed_connection_ids, .. } => {
             let named = model.split_once('/').is_some_and(|(provider, rest)| !provider.is_empty() && !rest.is_empty());
             if !named || provider_id.as_str().is_empty() {
-                return Some(FieldError::new("model", "expected \"provider/model\""));
+                let wrong = FieldError::new("model", "expected \"provider/model\"");
+                return Some(wrong.coded::<String>(fault::MODEL_FORM, &[]));
             }
             let pinned = connection_id.as_ref()?;
             let contradicts = !allowed_connection_ids.is_empty() && !allowed_connection_ids.contains(pinned);
@@ -110,7 +116,7 @@ fn wrong_step(step: &Step, combo: &Combo, others: &[&Combo]) -> Option<FieldErro
         }
         StepKind::ProviderWildcard { provider_id, model_pattern } => {
             if provider_id.as_str().is_empty() {
-                return Some(FieldError::new("providerId", "must not be empty"));
+                return Some(FieldError::new("providerId", "must not be empty").coded::<String>(fault::EMPTY, &[]));
             }
             model_pattern
                 .is_empty()

@@ -3,6 +3,7 @@
 use catalog::Provider;
 use domain::ConnectionId;
 use domain::section::FieldError;
+use domain::wire::fault;
 use routing::combo::{Combo, Step, StepKind};
 
 use crate::Control;
@@ -25,7 +26,8 @@ pub(super) fn steps(control: &Control, combo: &mut Combo, before: Option<&Combo>
         if !known.contains(step)
             && let Err(error) = check(control, step, unknown)
         {
-            errors.push(FieldError::new(format!("models[{index}].{}", error.field), error.message));
+            let field = format!("models[{index}].{}", error.field);
+            errors.push(error.at(field));
         }
     }
     errors
@@ -71,7 +73,7 @@ fn provider(control: &Control, field: &str, name: &str) -> Result<domain::Provid
         Some(provider) => Ok(provider.id.clone()),
         None => {
             let message = format!("there is no provider {name}: GET /api/catalog/providers lists them");
-            Err(FieldError::new(field, message))
+            Err(FieldError::new(field, message).coded(fault::NOT_FOUND, &[name]))
         }
     }
 }

@@ -159,9 +159,10 @@ pub async fn combos_import(control: &Control, wanted: ComboImport) -> Result<Com
             }
         }
         let wrong = check::steps(control, combo, None, Unknown::Passed);
-        errors.extend(
-            wrong.into_iter().map(|error| FieldError::new(format!("combos[{index}].{}", error.field), error.message)),
-        );
+        errors.extend(wrong.into_iter().map(|error| {
+            let field = format!("combos[{index}].{}", error.field);
+            error.at(field)
+        }));
     }
     if !errors.is_empty() {
         return Err(refused(errors));
@@ -227,7 +228,7 @@ fn accept(control: &Control, combo: &mut Combo, before: Option<&Combo>, others: 
     match accept_beside(combo, others) {
         Ok(()) if here.is_empty() => Ok(()),
         Err(ControlError::InvalidRequest { mut details, .. }) => {
-            details.extend(here.into_iter().map(problem));
+            details.extend(here.into_iter().map(FieldProblem::from));
             Err(ControlError::invalid_fields(details))
         }
         Err(error) if here.is_empty() => Err(error),
@@ -299,9 +300,5 @@ fn below(start: &str, combos: &[Combo]) -> Vec<String> {
 }
 
 fn refused(errors: Vec<FieldError>) -> ControlError {
-    ControlError::invalid_fields(errors.into_iter().map(problem).collect())
-}
-
-fn problem(error: FieldError) -> FieldProblem {
-    FieldProblem { field: error.field, message: error.message }
+    ControlError::invalid_fields(errors.into_iter().map(FieldProblem::from).collect())
 }

@@ -99,7 +99,11 @@ fn merge(config: &mut Map<String, Value>, change: Map<String, Value>) -> Vec<Fie
             Vec::new()
         }
         Err(wrong) => {
-            wrong.into_iter().map(|error| FieldError::new(format!("{CONFIG}.{}", error.field), error.message)).collect()
+            let placed = |error: FieldError| {
+                let field = format!("{CONFIG}.{}", error.field);
+                error.at(field)
+            };
+            wrong.into_iter().map(placed).collect()
         }
     }
 }

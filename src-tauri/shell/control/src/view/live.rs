@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Instant, RequestExclusion};
+use super::Instant;
 
 /// A group of things that can change together. Reads provide topics, changes invalidate them.
 ///
@@ -47,7 +47,7 @@ pub struct Live {
 }
 
 /// A request on its way: what it does, or what it waits for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnderwayRequest {
     pub id: String,
@@ -69,8 +69,6 @@ pub struct UnderwayRequest {
     pub since: Instant,
     /// `waits_for_rest`: when the first comes back.
     pub until: Option<Instant>,
-    /// `waits_for_rest`: who is back first, and what keeps it away.
-    pub waits_for: Option<RequestExclusion>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
@@ -151,7 +149,6 @@ impl From<gateway::Underway> for UnderwayRequest {
             stage,
             since: row.since.into(),
             until,
-            waits_for: row.waits_for.map(RequestExclusion::from),
         }
     }
 }

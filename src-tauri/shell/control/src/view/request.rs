@@ -98,6 +98,8 @@ pub struct RequestAttempt {
     pub model: String,
     pub connection_id: String,
     pub connection_name: String,
+    /// The step of the combo, and the account where the step names one.
+    pub execution_key: Option<String>,
     pub started_at: Instant,
     #[specta(type = u32)]
     pub queued_ms: u64,

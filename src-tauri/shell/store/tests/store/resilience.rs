@@ -282,3 +282,19 @@ async fn state_waits_for_a_store_that_cannot_be_written() {
     assert_eq!(running.store.load_resilience().await.unwrap().breakers, [breaker("openai", 2)]);
     running.stop().await;
 }
+
+#[tokio::test]
+async fn where_accounts_leave_keeps_nothing_else_from_being_written() {
+    // EG-14: the table cannot be written; the rest of an account is.
+    let world = World::new();
+    let running = world.open().await;
+    world.execute("DROP TABLE proxy_logs").await;
+    let sighting = StoredEgress { connection: ConnectionId::from("openai-a"), ip: "203.0.113.1".to_owned(), at: at(1) };
+    running.store.record_egress(sighting);
+    running.store.record_rows(vec![Row::Breaker(breaker("openai", 12)), Row::Lockout(lockout("a", "m1"))]);
+    running.store.flush().await.unwrap();
+    assert_eq!(world.count("SELECT count(*) FROM domain_circuit_breakers").await, 1);
+    assert_eq!(world.count("SELECT count(*) FROM domain_lockout_state").await, 1);
+    assert!(running.store.health().healthy);
+    running.stop().await;
+}

@@ -194,7 +194,10 @@ async fn the_last_minutes_are_told_stretch_by_stretch() {
     }]);
     assert_eq!(history["stretches"], told);
     let refused = world.get("/api/monitoring/health/history?minutes=0").await;
-    assert_eq!(refused.body["error"]["details"][0]["field"], "minutes");
+    let said = json!([{
+        "field": "minutes", "message": "must be from 1 to 1440", "code": "out_of_range", "values": ["1", "1440"]
+    }]);
+    assert_eq!(refused.body["error"]["details"], said);
 }
 
 #[tokio::test]
