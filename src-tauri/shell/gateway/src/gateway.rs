@@ -176,11 +176,9 @@ impl Gateway {
         let pins = pins::load(self.store()).await?;
         self.routing().bind(|affinity| affinity.restore(pins));
         self.rebuild_names();
-        let telemetry = Telemetries::read(self.store(), self.now()).await?;
-        *self.0.telemetry.lock() = telemetry;
-        let learned = learned_limits::load(self.store()).await?;
+        *self.0.telemetry.lock() = Telemetries::read(self.store(), self.now()).await?;
         self.memo().lock().restore(self.store().load_kept_of_calls(self.now()).await?);
-        self.engine().restore(self.store().load_resilience().await?, learned);
+        self.engine().restore(self.store().load_resilience().await?, learned_limits::load(self.store()).await?);
         Ok(())
     }
 

@@ -81,7 +81,7 @@ function Story({ request, onClose }: { request: RequestDetail; onClose(): void }
           <Part title={words.warnings}>
             <ul className="flex flex-col gap-1">
               {trace.changes.map((code) => (
-                <li key={code}>{code in words.changes ? words.changes[code as keyof typeof words.changes] : code}</li>
+                <li key={code}>{changeWords(code, words.changes)}</li>
               ))}
             </ul>
           </Part>
@@ -330,6 +330,13 @@ function CopyCurl({ request }: { request: RequestDetail }) {
 
 function codeWords(code: string | null, { codes }: Messages["requests"]): { title: string; help: string } {
   return code !== null && code in codes ? codes[code as keyof typeof codes] : codes.other;
+}
+
+/** `TRUNCATED_TOOLS:64`: what was changed, and which or how much of it. */
+function changeWords(code: string, words: Messages["requests"]["story"]["changes"]) {
+  const [name = code, about] = code.split(":", 2);
+  const known = name in words ? words[name as keyof typeof words] : name;
+  return about ? `${known} (${about})` : known;
 }
 
 function ruleWords(rule: number | null, { rules, ruleNone }: Messages["requests"]["story"]): string {
