@@ -186,6 +186,7 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     model: "claude-sonnet-4-6",
     connectionId: `c${n}`,
     connectionName: `Account ${n}`,
+    executionKey: null,
     startedAt: new Date().toISOString(),
     queuedMs: 0,
     connectMs: 120,

@@ -7,6 +7,7 @@ use crate::attempt::Attempt;
 use crate::engine_handle::Entry;
 use crate::gateway::Gateway;
 use crate::plan::Step;
+use crate::translate::truncates_tools;
 
 /// Requests that may wait at one gate without a combo, whose own `queueDepth` would say so otherwise (decision 0007): an
 /// agent that sends fifty at once to an account with one place gets fifty answers.
@@ -40,7 +41,7 @@ impl Terms<'_> {
     fn admission<'a>(&'a self, gateway: &Gateway, step: &'a Step, limits: &'a Limits) -> Admission<'a> {
         let own = step.provider.start_timeout;
         Admission {
-            tools: self.tools,
+            tools: if truncates_tools(gateway) { 0 } else { self.tools },
             quota_cutoff: self.quota_cutoff,
             combo_gate: self.combo_gate,
             patience: self.patience,

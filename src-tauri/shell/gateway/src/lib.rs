@@ -22,6 +22,7 @@ pub mod events;
 mod exchange;
 mod exhaustion;
 pub mod explain;
+mod failed;
 mod gateway;
 mod hold;
 mod ingress;

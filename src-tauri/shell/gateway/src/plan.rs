@@ -17,6 +17,7 @@ use crate::admit;
 use crate::exchange::upstream_operation;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::translate::truncates_tools;
 
 /// One account to try, in order.
 #[derive(Clone)]
@@ -174,7 +175,7 @@ pub(crate) fn availability(
     }
     let limits = connection.limits(provider.limits);
     let ask = Admission {
-        tools: asker.tools,
+        tools: if truncates_tools(gateway) { 0 } else { asker.tools },
         quota_cutoff: asker.quota_cutoff,
         patience: admit::patience(),
         ..Admission::new(candidate, &limits, asker.caller)

@@ -19,14 +19,17 @@ use super::Asked;
 use super::book::asker;
 use super::handoff;
 use super::order::{Place, record_of};
+use crate::accounts::Turn;
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
-use crate::attempt_loop::{DROPPED_REASONING, Last, RETRY_WITHOUT_THINKING};
+use crate::attempt_loop::{DROPPED_REASONING, Last, RETRY_WITH_LESS, RETRY_WITHOUT_THINKING};
+use crate::failed::Failed;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, steps_of};
+use crate::plan::{Asker, Step, steps_of};
 use crate::record::Recorder;
-use crate::send::{Failed, Served, Wish, send};
+use crate::send::{Served, Wish, send};
+use crate::translate::truncates_tools;
 
 /// How a walk ended.
 pub(super) enum Ended {
@@ -358,17 +361,31 @@ impl<'w, 'p> Walk<'w, 'p> {
             repeated: repeat.times,
             adjusted: repeat.wish.max_output.is_some(),
             thoughtless: repeat.wish.without.is_some(),
+            may_shorten: !repeat.wish.shortened && truncates_tools(self.scene.gateway),
             more_accounts: more,
             remaining: &remaining,
         };
-        if decision::may_charge_provider(&position) {
-            attempt.settle(&failed.diagnosis.outcome);
+        let outcome = &failed.diagnosis.outcome;
+        if self.is_spoken_for(&failed, &position) {
+            attempt.settle(&outcome.clone().sparing_provider());
         } else {
-            attempt.settle(&failed.diagnosis.outcome.clone().sparing_provider());
+            attempt.settle(outcome);
         }
         let decision = self.rule(&step, &failed, &position);
         self.end.failed(failed);
         (step, decision)
+    }
+
+    /// Whether somebody at the next target will speak for the provider, so that this failure is not counted for its breaker.
+    fn is_spoken_for(&self, failed: &Failed, position: &Position<'_>) -> bool {
+        let Outcome::Failure(failure) = &failed.diagnosis.outcome else { return false };
+        let Some(next) = decision::speaks_next(position) else { return false };
+        let asker = Asker { turn: Turn::Nobody(None), ..asker(self.request, self.scene.asked.combo.strategy) };
+        let (steps, _) = steps_of(self.scene.gateway, &asker, next);
+        let status = failed.status.map(|status| status.as_u16());
+        let exhausted = &self.end.recorder.journey.exhausted;
+        let accounts = steps.iter().map(|step| &step.candidate.connection);
+        decision::is_spoken_for(failure, status, position, exhausted, accounts)
     }
 
     /// What the table says to a failure that is settled.
@@ -408,6 +425,10 @@ impl<'w, 'p> Walk<'w, 'p> {
             }
             Decision::ThinkLess => {
                 self.think_less(repeat);
+                Tried::Again(step)
+            }
+            Decision::FewerTools => {
+                repeat.wish.shortened = true;
                 Tried::Again(step)
             }
             Decision::NextAccount => Tried::NextAccount,
@@ -453,7 +474,7 @@ impl<'w, 'p> Walk<'w, 'p> {
 fn word(decision: &Decision) -> &'static str {
     match decision {
         Decision::Retry { .. } => "retry",
-        Decision::Adjust { .. } => "retry_with_less",
+        Decision::Adjust { .. } | Decision::FewerTools => RETRY_WITH_LESS,
         Decision::ThinkLess => RETRY_WITHOUT_THINKING,
         Decision::NextAccount => "next_connection",
         Decision::NextTarget { .. } => "next_target",
