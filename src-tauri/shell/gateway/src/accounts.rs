@@ -1,7 +1,7 @@
 //! Which of a provider's accounts is asked first: the one that the session is with, then as the provider's strategy says
 //! (gateway specification, 3.11; resilience specification, 9). `routing` decides both; here it is told who may be asked.
 
-use domain::{Outcome, ProviderId};
+use domain::{ConnectionId, Outcome, ProviderId};
 use rand::Rng;
 use routing::Target;
 use routing::account::{self, AccountStrategy, Preferences};
@@ -21,6 +21,14 @@ pub(crate) enum Turn<'a> {
     Of(&'a ClientRequest),
     /// Nobody's: somebody only looks, perhaps for a session of this name.
     Nobody(Option<&'a str>),
+}
+
+impl Gateway {
+    /// The connection is gone.
+    pub fn forget_connection(&self, connection: &ConnectionId) {
+        self.engine().forget(connection);
+        self.routing().bind(|pins| pins.forget(connection));
+    }
 }
 
 /// The steps of one provider and model, which come in the order of priority, as they are asked.
@@ -99,8 +107,15 @@ pub(crate) fn asked(gateway: &Gateway, step: &Step) {
     }
 }
 
-/// It answered well.
-pub(crate) fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
+/// It answered well, or, by this verdict, did not.
+pub(crate) fn ended(gateway: &Gateway, request: &ClientRequest, step: &Step, failure: Option<&Outcome>) {
+    match failure {
+        None => served(gateway, request, step),
+        Some(outcome) => failed(gateway, request, step, outcome),
+    }
+}
+
+fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
     let (provider, connection) = (&step.candidate.provider, &step.candidate.connection);
     with_session(gateway, request, step, |session| {
         let (ttl, now) = (gateway.settings().session_affinity_ttl, gateway.now());
@@ -108,8 +123,8 @@ pub(crate) fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
     });
 }
 
-/// It did not. Only what is the upstream's doing moves a session.
-pub(crate) fn failed(gateway: &Gateway, request: &ClientRequest, step: &Step, outcome: &Outcome) {
+/// Only what is the upstream's doing moves a session.
+fn failed(gateway: &Gateway, request: &ClientRequest, step: &Step, outcome: &Outcome) {
     if !matches!(outcome, Outcome::Failure(_)) {
         return;
     }

@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
-use domain::{Clock, ConnectionId, ProviderId, Timestamp};
+use domain::{Clock, ProviderId, Timestamp};
 use parking_lot::Mutex;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -366,12 +366,6 @@ impl Gateway {
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
-    }
-
-    /// The connection is gone.
-    pub fn forget_connection(&self, connection: &ConnectionId) {
-        self.engine().forget(connection);
-        self.routing().bind(|pins| pins.forget(connection));
     }
 
     /// Client keys changed in the store.

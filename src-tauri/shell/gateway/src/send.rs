@@ -88,10 +88,7 @@ pub(crate) async fn send(
             sent = sending => sent,
         },
     };
-    match &sent {
-        Ok(_) => accounts::served(gateway, request, step),
-        Err(failed) => accounts::failed(gateway, request, step, &failed.diagnosis.outcome),
-    }
+    accounts::ended(gateway, request, step, sent.as_ref().err().map(|failed| &failed.diagnosis.outcome));
     sent
 }
 
