@@ -17,7 +17,6 @@ use settings::translation;
 
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::usage_estimate;
 
 /// What to ask an upstream for so that it serves the client's operation; nothing when it cannot.
 pub(crate) fn upstream_operation(
@@ -117,13 +116,12 @@ pub(crate) struct Back {
 impl Back {
     pub(crate) fn new(gateway: &Gateway, request: &ClientRequest, model: &str, ids: IdMap) -> Self {
         let glance = &request.glance;
-        let estimated = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
         let reply = Reply {
             id: request.id.as_str().to_owned(),
             model: model.to_owned(),
             created: gateway.now().as_millis() / 1_000,
             wants_usage_chunk: glance.include_usage,
-            estimated_input: estimated.max(1),
+            estimated_input: request.estimated_tokens().max(1),
             ids,
         };
         let array = request.operation == Operation::StreamGenerateContent && !request.gemini_sse;

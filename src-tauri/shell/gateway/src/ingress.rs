@@ -22,6 +22,7 @@ use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
+use crate::usage_estimate;
 use crate::whole_body::{self, Terms, Unread};
 
 /// The longest silence while a client sends its body.
@@ -70,6 +71,8 @@ pub(crate) struct ClientRequest {
     path_model: Option<String>,
     /// The body in the form between the dialects, once somebody needs it.
     asked: OnceLock<Result<Box<Request>, Refusal>>,
+    /// See [`ClientRequest::estimated_tokens`].
+    estimated: OnceLock<u64>,
     /// Counts as under way for as long as it lives.
     _in_flight: Arc<InFlight>,
 }
@@ -113,6 +116,7 @@ impl ClientRequest {
             client,
             embed: None,
             asked: OnceLock::from(Ok(Box::new(asked))),
+            estimated: OnceLock::new(),
             _in_flight: Arc::clone(&self._in_flight),
         })
     }
@@ -127,6 +131,13 @@ impl ClientRequest {
             read.map(Box::new)
         };
         self.asked.get_or_init(read).as_deref()
+    }
+
+    /// Tokens of the request by estimate. Counted at most once: it takes a look at every byte.
+    pub(crate) fn estimated_tokens(&self) -> u64 {
+        let glance = &self.glance;
+        let count = || usage_estimate::of_request(&self.body, glance.message_count, glance.tool_count);
+        *self.estimated.get_or_init(count)
     }
 
     /// Whether this upstream operation is asked and answered in the client's own words, so that bytes pass.
@@ -227,6 +238,7 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 stream,
                 gemini_sse,
                 asked: OnceLock::new(),
+                estimated: OnceLock::new(),
                 path_model: head.path_model,
                 _in_flight: Arc::new(in_flight),
             })

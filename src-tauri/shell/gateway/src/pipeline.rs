@@ -28,9 +28,9 @@ use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::ingress::{self, ClientRequest, Head};
 use crate::keep_alive::{self, Answer};
+use crate::ollama;
 use crate::record::{End, Recorder};
 use crate::resolve::{Destination, resolve};
-use crate::{ollama, usage_estimate};
 
 /// Answers one agent request, whatever happens.
 pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
@@ -95,8 +95,7 @@ fn counted_here(request: &ClientRequest, refused: Response) -> Response {
     if own_doing {
         return refused;
     }
-    let glance = &request.glance;
-    let tokens = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
+    let tokens = request.estimated_tokens();
     let (head, _) = refused.into_parts();
     let name = if request.operation == Operation::CountTokens { "input_tokens" } else { "totalTokens" };
     let mut response = Response::new(Body::from(format!("{{\"{name}\":{tokens}}}")));

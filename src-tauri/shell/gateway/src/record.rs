@@ -1,5 +1,7 @@
 //! Stage 12: the story of a request, written behind. Exactly one row for every request that was read, whatever ended it.
 
+use std::sync::Arc;
+
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
 use domain::{Candidate, Dialect, Millis, Usage};
@@ -16,7 +18,8 @@ use crate::usage_estimate;
 /// left and everything is dropped, as aborted.
 pub(crate) struct Recorder {
     gateway: Gateway,
-    record: Box<RequestRecord>,
+    /// Copied when it changes after somebody else got it; the store gets it at the end.
+    record: Arc<RequestRecord>,
     pub(crate) journey: Journey,
     open: Option<AttemptRecord>,
     /// How long the next attempt waited for its turn.
@@ -39,7 +42,7 @@ pub(crate) struct End<'a> {
 
 impl Recorder {
     pub(crate) fn new(gateway: &Gateway, request: &ClientRequest) -> Self {
-        let record = Box::new(RequestRecord {
+        let record = Arc::new(RequestRecord {
             id: request.id.clone(),
             at: request.arrived,
             method: request.method.to_string(),
@@ -68,7 +71,6 @@ impl Recorder {
             strategy: None,
             trace: Trace::default(),
         });
-        let glance = &request.glance;
         Recorder {
             gateway: gateway.clone(),
             record,
@@ -76,7 +78,7 @@ impl Recorder {
             open: None,
             queued: Millis::ZERO,
             earlier: Vec::new(),
-            estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
+            estimated_input: request.estimated_tokens(),
             output_bytes: 0,
             finished: false,
         }
@@ -85,9 +87,13 @@ impl Recorder {
     /// For a call that is part of the same story: [`Recorder::absorb`] takes it up. Also stands in where the story was
     /// handed on; by itself it tells nothing.
     pub(crate) fn part(&self) -> Self {
+        let mut record = Arc::clone(&self.record);
+        if record.usage != Usage::default() {
+            Arc::make_mut(&mut record).usage = Usage::default();
+        }
         Recorder {
             gateway: self.gateway.clone(),
-            record: Box::new(RequestRecord { usage: Usage::default(), ..RequestRecord::clone(&self.record) }),
+            record,
             journey: Journey::default(),
             open: None,
             queued: Millis::ZERO,
@@ -117,7 +123,7 @@ impl Recorder {
     /// The present call was answered, and the story goes on with another one.
     pub(crate) fn next_call(&mut self) {
         self.end_attempt("success", "next_step", None);
-        let usage = std::mem::take(&mut self.record.usage);
+        let usage = std::mem::take(self.usage());
         let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
         if usage != Usage::default() {
             self.earlier.push((usage, cost));
@@ -127,8 +133,9 @@ impl Recorder {
 
     /// The request asks a combo.
     pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
-        self.record.combo_name = Some(name.to_owned());
-        self.record.strategy = Some(strategy.to_owned());
+        let record = Arc::make_mut(&mut self.record);
+        record.combo_name = Some(name.to_owned());
+        record.strategy = Some(strategy.to_owned());
     }
 
     /// How the account was chosen, in one word.
@@ -158,11 +165,12 @@ impl Recorder {
     /// An attempt begins.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-        self.record.target = Some(target);
-        self.record.provider = Some(candidate.provider.clone());
-        self.record.model = Some(candidate.model.clone());
-        self.record.connection = Some(candidate.connection.clone());
-        self.record.connection_name = Some(connection_name.to_owned());
+        let record = Arc::make_mut(&mut self.record);
+        record.target = Some(target);
+        record.provider = Some(candidate.provider.clone());
+        record.model = Some(candidate.model.clone());
+        record.connection = Some(candidate.connection.clone());
+        record.connection_name = Some(connection_name.to_owned());
         self.open = Some(AttemptRecord {
             n,
             provider: candidate.provider.clone(),
@@ -205,7 +213,8 @@ impl Recorder {
             && open.first_token.is_none()
         {
             open.first_token = Some(now.since(open.started_at));
-            self.record.time_to_first_token = Some(now.since(self.record.at));
+            let record = Arc::make_mut(&mut self.record);
+            record.time_to_first_token = Some(now.since(record.at));
         }
     }
 
@@ -251,7 +260,7 @@ impl Recorder {
     }
 
     pub(crate) fn usage(&mut self) -> &mut Usage {
-        &mut self.record.usage
+        &mut Arc::make_mut(&mut self.record).usage
     }
 
     /// What the finished request cost in US dollars, where a price is known.
@@ -266,7 +275,7 @@ impl Recorder {
         }
         self.end_attempt("success", "answer", None);
         let now = self.gateway.now();
-        let record = &mut self.record;
+        let record = Arc::make_mut(&mut self.record);
         record.status = end.status;
         record.outcome = end.outcome;
         record.error_code = end.error_code.map(str::to_owned);
@@ -287,7 +296,7 @@ impl Recorder {
             warnings: std::mem::take(&mut self.journey.warnings),
         };
         self.gateway.counters().tokens(now, record.usage.output.unwrap_or(0));
-        self.gateway.store().record_request(RequestRecord::clone(record));
+        self.gateway.store().record_request(Arc::clone(&self.record));
         self.gateway.announce(&[Topic::Requests, Topic::Usage]);
         self.record.usage
     }

@@ -66,7 +66,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Pending {
-    records: VecDeque<RequestRecord>,
+    records: VecDeque<Arc<RequestRecord>>,
     touched: BTreeMap<ClientKeyId, Timestamp>,
     rows: BTreeMap<Key, Row>,
     egress: BTreeMap<ConnectionId, StoredEgress>,
@@ -115,7 +115,7 @@ impl WriteBehind {
         WriteBehind { shared }
     }
 
-    pub(crate) fn record_request(&self, record: RequestRecord) {
+    pub(crate) fn record_request(&self, record: Arc<RequestRecord>) {
         self.put_down(|pending| {
             if pending.closed || pending.records.len() >= QUEUE {
                 pending.dropped += 1;
@@ -142,6 +142,9 @@ impl WriteBehind {
     }
 
     pub(crate) fn record_rows(&self, rows: Vec<Row>) {
+        if rows.is_empty() {
+            return;
+        }
         let mut quotas = Vec::new();
         self.put_down(|pending| {
             if pending.closed {
@@ -285,7 +288,7 @@ impl Pending {
 /// What one transaction writes.
 #[derive(Default)]
 struct Batch {
-    records: Vec<RequestRecord>,
+    records: Vec<Arc<RequestRecord>>,
     touched: Vec<(ClientKeyId, Timestamp)>,
     rows: Vec<Row>,
     egress: Vec<StoredEgress>,
