@@ -5,7 +5,10 @@
 
 mod answers;
 mod gates;
+mod hedging;
+mod relay;
 mod simulate;
 mod strategies;
 mod team;
+mod tools;
 mod walk;

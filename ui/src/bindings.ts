@@ -56,6 +56,7 @@ export const commands = {
 	requests_list: (input: RequestFilter) => typedError<Requests, ControlError>(__TAURI_INVOKE("requests_list", { input })),
 	request_get: (id: string) => typedError<RequestDetail, ControlError>(__TAURI_INVOKE("request_get", { id })),
 	requests_delete: (input: RequestsDeletion) => typedError<RequestsDeleted, ControlError>(__TAURI_INVOKE("requests_delete", { input })),
+	health_history: (input: HealthHistoryQuery) => typedError<HealthHistory, ControlError>(__TAURI_INVOKE("health_history", { input })),
 	usage_summary: (input: UsageQuery) => typedError<UsageSummary, ControlError>(__TAURI_INVOKE("usage_summary", { input })),
 	quota_list: (input: QuotaFilter) => typedError<QuotaStatus, ControlError>(__TAURI_INVOKE("quota_list", { input })),
 	quota_refresh: (input: QuotaRefresh) => typedError<QuotaStatus, ControlError>(__TAURI_INVOKE("quota_refresh", { input })),
@@ -77,6 +78,9 @@ export const commands = {
 	settings_get: () => typedError<SettingsTree, ControlError>(__TAURI_INVOKE("settings_get")),
 	settings_update: (input: SettingsPatch) => typedError<SettingsTree, ControlError>(__TAURI_INVOKE("settings_update", { input })),
 	settings_fields: () => typedError<SettingFields, ControlError>(__TAURI_INVOKE("settings_fields")),
+	feature_flags_list: () => typedError<FeatureFlags, ControlError>(__TAURI_INVOKE("feature_flags_list")),
+	feature_flag_set: (id: string, input: FeatureFlagValue) => typedError<FeatureFlagReply, ControlError>(__TAURI_INVOKE("feature_flag_set", { id, input })),
+	feature_flag_unset: (id: string) => typedError<FeatureFlagReply, ControlError>(__TAURI_INVOKE("feature_flag_unset", { id })),
 	management_token_get: () => typedError<ManagementToken, ControlError>(__TAURI_INVOKE("management_token_get")),
 	management_token_rotate: () => typedError<ManagementToken, ControlError>(__TAURI_INVOKE("management_token_rotate")),
 	/**  How the gateway inside is. */
@@ -96,7 +100,7 @@ export const commands = {
 };
 
 /* Constants */
-export const operations = [{"name":"app_get","method":"GET","path":"/api/app","kind":"read","topics":["keys","settings"],"open":false,"status":200,"summary":"The program: version, data folder, address"},{"name":"health_get","method":"GET","path":"/api/monitoring/health","kind":"read","topics":["connections","cooldowns","breakers","lockouts","keys"],"open":true,"status":200,"summary":"Health, without a token"},{"name":"catalog_providers","method":"GET","path":"/api/catalog/providers","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Providers that can be connected"},{"name":"connections_list","method":"GET","path":"/api/providers","kind":"read","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Connections, by provider and priority"},{"name":"connection_get","method":"GET","path":"/api/providers/{id}","kind":"read","topics":["connections","cooldowns","breakers","lockouts"],"open":false,"status":200,"summary":"One connection with its health"},{"name":"connection_models","method":"GET","path":"/api/providers/{id}/models","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Models a connection offers"},{"name":"nodes_list","method":"GET","path":"/api/provider-nodes","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Custom providers"},{"name":"node_get","method":"GET","path":"/api/provider-nodes/{id}","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"One custom provider"},{"name":"keys_list","method":"GET","path":"/api/keys","kind":"read","topics":["keys"],"open":false,"status":200,"summary":"Client keys, without the keys themselves"},{"name":"aliases_list","method":"GET","path":"/api/models/aliases","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"The user's own names for models"},{"name":"combos_list","method":"GET","path":"/api/combos","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos in their order"},{"name":"combos_metrics","method":"GET","path":"/api/combos/metrics","kind":"read","topics":["combos","requests"],"open":false,"status":200,"summary":"What each combo and each of its targets did of late"},{"name":"combo_get","method":"GET","path":"/api/combos/{id}","kind":"read","topics":["combos","connections"],"open":false,"status":200,"summary":"One combo, and what is worth knowing about it"},{"name":"combo_preview","method":"POST","path":"/api/combos/preview","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"What a combo would do, before it is saved"},{"name":"combos_export","method":"GET","path":"/api/combos/export","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos as a document for another installation"},{"name":"combo_mappings_list","method":"GET","path":"/api/model-combo-mappings","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Patterns of model names that lead to a combo, in the order in which they are asked"},{"name":"models_list","method":"GET","path":"/api/models/catalog","kind":"read","topics":["connections","combos"],"open":false,"status":200,"summary":"Models that can be asked for"},{"name":"requests_list","method":"GET","path":"/api/requests","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The request log, newest first"},{"name":"request_get","method":"GET","path":"/api/requests/{id}","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The story of one request"},{"name":"usage_summary","method":"GET","path":"/api/usage/summary","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"Consumption in groups"},{"name":"quota_list","method":"GET","path":"/api/usage/quota","kind":"read","topics":["quota","connections"],"open":false,"status":200,"summary":"What is left of accounts"},{"name":"quota_history","method":"GET","path":"/api/usage/quota/history","kind":"read","topics":["quota"],"open":false,"status":200,"summary":"How the windows of one account filled"},{"name":"resilience_get","method":"GET","path":"/api/resilience","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The resilience settings"},{"name":"breakers_list","method":"GET","path":"/api/resilience/breakers","kind":"read","topics":["breakers"],"open":false,"status":200,"summary":"Circuit breakers with their latest changes"},{"name":"model_cooldowns_list","method":"GET","path":"/api/resilience/model-cooldowns","kind":"read","topics":["lockouts","connections"],"open":false,"status":200,"summary":"Models that rest on one account"},{"name":"cooldowns_list","method":"GET","path":"/api/resilience/cooldowns","kind":"read","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Connections, and what keeps each out of routing"},{"name":"resilience_connections","method":"GET","path":"/api/resilience/connections","kind":"read","topics":["connections","cooldowns","breakers","lockouts","usage"],"open":false,"status":200,"summary":"Connections and breakers with what they did of late"},{"name":"resilience_explain","method":"GET","path":"/api/resilience/explain","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"Where a model would go now, and who is left out"},{"name":"settings_get","method":"GET","path":"/api/settings","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The settings tree with its sources"},{"name":"settings_fields","method":"GET","path":"/api/settings/fields","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"What each setting is: bounds, default, source"},{"name":"management_token_get","method":"GET","path":"/api/management-token","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The management token"},{"name":"connection_create","method":"POST","path":"/api/providers","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a connection"},{"name":"connection_update","method":"PATCH","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Change a connection"},{"name":"connection_delete","method":"DELETE","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Remove a connection"},{"name":"connection_restore","method":"POST","path":"/api/providers/{id}/restore","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Undo the removal of a connection"},{"name":"connection_test","method":"POST","path":"/api/providers/{id}/test","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Test a connection; success clears its errors"},{"name":"connection_reset","method":"POST","path":"/api/providers/{id}/reset","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Clear a connection's errors"},{"name":"connections_test","method":"POST","path":"/api/providers/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Test several connections; changes nothing"},{"name":"connection_validate","method":"POST","path":"/api/providers/validate","kind":"change","topics":[],"open":false,"status":200,"summary":"Try a credential without storing it"},{"name":"connections_order","method":"PUT","path":"/api/providers/order","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Set the order of a provider's connections"},{"name":"node_create","method":"POST","path":"/api/provider-nodes","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a custom provider"},{"name":"node_update","method":"PATCH","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Change a custom provider"},{"name":"node_delete","method":"DELETE","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Remove a custom provider"},{"name":"node_test","method":"POST","path":"/api/provider-nodes/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask a custom provider for its models"},{"name":"key_create","method":"POST","path":"/api/keys","kind":"change","topics":["keys"],"open":false,"status":201,"summary":"Make a client key, shown once"},{"name":"key_update","method":"PATCH","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Change a client key"},{"name":"key_rotate","method":"POST","path":"/api/keys/{id}/rotate","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Replace a client key; the old one stops at once"},{"name":"key_delete","method":"DELETE","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Revoke a client key"},{"name":"alias_create","method":"POST","path":"/api/models/aliases","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Name a model"},{"name":"alias_update","method":"PATCH","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a name"},{"name":"alias_delete","method":"DELETE","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a name"},{"name":"combo_create","method":"POST","path":"/api/combos","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Make a combo"},{"name":"combo_update","method":"PATCH","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a combo"},{"name":"combo_delete","method":"DELETE","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a combo that nothing leads to"},{"name":"combos_reorder","method":"PUT","path":"/api/combos/order","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Set the order of the combos"},{"name":"combo_duplicate","method":"POST","path":"/api/combos/{id}/duplicate","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Copy a combo under another name"},{"name":"combos_import","method":"POST","path":"/api/combos/import","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Take combos over from a document, all or none"},{"name":"combo_test","method":"POST","path":"/api/combos/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask every target of a combo; changes no health"},{"name":"combo_mapping_create","method":"POST","path":"/api/model-combo-mappings","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Lead names of models to a combo"},{"name":"combo_mapping_update","method":"PATCH","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a mapping"},{"name":"combo_mapping_delete","method":"DELETE","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a mapping"},{"name":"requests_delete","method":"DELETE","path":"/api/requests","kind":"change","topics":["requests","usage"],"open":false,"status":200,"summary":"Delete from the request log"},{"name":"quota_refresh","method":"POST","path":"/api/usage/quota/refresh","kind":"change","topics":["quota"],"open":false,"status":200,"summary":"Ask vendors what is left of accounts"},{"name":"resilience_update","method":"PATCH","path":"/api/resilience","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change resilience settings"},{"name":"resilience_reset","method":"POST","path":"/api/resilience/reset","kind":"change","topics":["breakers","lockouts"],"open":false,"status":200,"summary":"Close all circuit breakers and end all model locks"},{"name":"health_reset","method":"DELETE","path":"/api/monitoring/health","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close all circuit breakers"},{"name":"breaker_reset","method":"POST","path":"/api/resilience/breakers/{id}/reset","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close one provider's circuit breaker"},{"name":"model_cooldowns_clear","method":"DELETE","path":"/api/resilience/model-cooldowns","kind":"change","topics":["lockouts"],"open":false,"status":200,"summary":"End model locks"},{"name":"cooldowns_clear","method":"POST","path":"/api/resilience/cooldowns","kind":"change","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Make connections eligible again; terminal states stay"},{"name":"banned_signals_preview","method":"POST","path":"/api/resilience/banned-signals/preview","kind":"change","topics":[],"open":false,"status":200,"summary":"What a phrase would have hit, had it been a ban signal"},{"name":"routing_simulate","method":"POST","path":"/api/routing/simulate","kind":"change","topics":[],"open":false,"status":200,"summary":"Choices on a copy of the state, or recorded requests under other settings"},{"name":"settings_update","method":"PATCH","path":"/api/settings","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change settings"},{"name":"management_token_rotate","method":"POST","path":"/api/management-token/rotate","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Replace the management token"}] as const;
+export const operations = [{"name":"app_get","method":"GET","path":"/api/app","kind":"read","topics":["keys","settings"],"open":false,"status":200,"summary":"The program: version, data folder, address"},{"name":"health_get","method":"GET","path":"/api/monitoring/health","kind":"read","topics":["connections","cooldowns","breakers","lockouts","keys"],"open":true,"status":200,"summary":"Health, without a token"},{"name":"health_history","method":"GET","path":"/api/monitoring/health/history","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"How requests fared in the last minutes"},{"name":"catalog_providers","method":"GET","path":"/api/catalog/providers","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Providers that can be connected"},{"name":"connections_list","method":"GET","path":"/api/providers","kind":"read","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Connections, by provider and priority"},{"name":"connection_get","method":"GET","path":"/api/providers/{id}","kind":"read","topics":["connections","cooldowns","breakers","lockouts"],"open":false,"status":200,"summary":"One connection with its health"},{"name":"connection_models","method":"GET","path":"/api/providers/{id}/models","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Models a connection offers"},{"name":"nodes_list","method":"GET","path":"/api/provider-nodes","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Custom providers"},{"name":"node_get","method":"GET","path":"/api/provider-nodes/{id}","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"One custom provider"},{"name":"keys_list","method":"GET","path":"/api/keys","kind":"read","topics":["keys"],"open":false,"status":200,"summary":"Client keys, without the keys themselves"},{"name":"aliases_list","method":"GET","path":"/api/models/aliases","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"The user's own names for models"},{"name":"combos_list","method":"GET","path":"/api/combos","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos in their order"},{"name":"combos_metrics","method":"GET","path":"/api/combos/metrics","kind":"read","topics":["combos","requests"],"open":false,"status":200,"summary":"What each combo and each of its targets did of late"},{"name":"combo_get","method":"GET","path":"/api/combos/{id}","kind":"read","topics":["combos","connections"],"open":false,"status":200,"summary":"One combo, and what is worth knowing about it"},{"name":"combo_preview","method":"POST","path":"/api/combos/preview","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"What a combo would do, before it is saved"},{"name":"combos_export","method":"GET","path":"/api/combos/export","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos as a document for another installation"},{"name":"combo_mappings_list","method":"GET","path":"/api/model-combo-mappings","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Patterns of model names that lead to a combo, in the order in which they are asked"},{"name":"models_list","method":"GET","path":"/api/models/catalog","kind":"read","topics":["connections","combos"],"open":false,"status":200,"summary":"Models that can be asked for"},{"name":"requests_list","method":"GET","path":"/api/requests","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The request log, newest first"},{"name":"request_get","method":"GET","path":"/api/requests/{id}","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The story of one request"},{"name":"usage_summary","method":"GET","path":"/api/usage/summary","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"Consumption in groups"},{"name":"quota_list","method":"GET","path":"/api/usage/quota","kind":"read","topics":["quota","connections"],"open":false,"status":200,"summary":"What is left of accounts"},{"name":"quota_history","method":"GET","path":"/api/usage/quota/history","kind":"read","topics":["quota"],"open":false,"status":200,"summary":"How the windows of one account filled"},{"name":"resilience_get","method":"GET","path":"/api/resilience","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The resilience settings"},{"name":"breakers_list","method":"GET","path":"/api/resilience/breakers","kind":"read","topics":["breakers"],"open":false,"status":200,"summary":"Circuit breakers with their latest changes"},{"name":"model_cooldowns_list","method":"GET","path":"/api/resilience/model-cooldowns","kind":"read","topics":["lockouts","connections"],"open":false,"status":200,"summary":"Models that rest on one account"},{"name":"cooldowns_list","method":"GET","path":"/api/resilience/cooldowns","kind":"read","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Connections, and what keeps each out of routing"},{"name":"resilience_connections","method":"GET","path":"/api/resilience/connections","kind":"read","topics":["connections","cooldowns","breakers","lockouts","usage"],"open":false,"status":200,"summary":"Connections and breakers with what they did of late"},{"name":"resilience_explain","method":"GET","path":"/api/resilience/explain","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"Where a model would go now, and who is left out"},{"name":"settings_get","method":"GET","path":"/api/settings","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The settings tree with its sources"},{"name":"settings_fields","method":"GET","path":"/api/settings/fields","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"What each setting is: bounds, default, source"},{"name":"feature_flags_list","method":"GET","path":"/api/settings/feature-flags","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"Settings that are known by a variable's name, in groups"},{"name":"management_token_get","method":"GET","path":"/api/management-token","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The management token"},{"name":"connection_create","method":"POST","path":"/api/providers","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a connection"},{"name":"connection_update","method":"PATCH","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Change a connection"},{"name":"connection_delete","method":"DELETE","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Remove a connection"},{"name":"connection_restore","method":"POST","path":"/api/providers/{id}/restore","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Undo the removal of a connection"},{"name":"connection_test","method":"POST","path":"/api/providers/{id}/test","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Test a connection; success clears its errors"},{"name":"connection_reset","method":"POST","path":"/api/providers/{id}/reset","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Clear a connection's errors"},{"name":"connections_test","method":"POST","path":"/api/providers/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Test several connections; changes nothing"},{"name":"connection_validate","method":"POST","path":"/api/providers/validate","kind":"change","topics":[],"open":false,"status":200,"summary":"Try a credential without storing it"},{"name":"connections_order","method":"PUT","path":"/api/providers/order","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Set the order of a provider's connections"},{"name":"node_create","method":"POST","path":"/api/provider-nodes","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a custom provider"},{"name":"node_update","method":"PATCH","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Change a custom provider"},{"name":"node_delete","method":"DELETE","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Remove a custom provider"},{"name":"node_test","method":"POST","path":"/api/provider-nodes/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask a custom provider for its models"},{"name":"key_create","method":"POST","path":"/api/keys","kind":"change","topics":["keys"],"open":false,"status":201,"summary":"Make a client key, shown once"},{"name":"key_update","method":"PATCH","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Change a client key"},{"name":"key_rotate","method":"POST","path":"/api/keys/{id}/rotate","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Replace a client key; the old one stops at once"},{"name":"key_delete","method":"DELETE","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Revoke a client key"},{"name":"alias_create","method":"POST","path":"/api/models/aliases","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Name a model"},{"name":"alias_update","method":"PATCH","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a name"},{"name":"alias_delete","method":"DELETE","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a name"},{"name":"combo_create","method":"POST","path":"/api/combos","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Make a combo"},{"name":"combo_update","method":"PATCH","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a combo"},{"name":"combo_delete","method":"DELETE","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a combo that nothing leads to"},{"name":"combos_reorder","method":"PUT","path":"/api/combos/order","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Set the order of the combos"},{"name":"combo_duplicate","method":"POST","path":"/api/combos/{id}/duplicate","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Copy a combo under another name"},{"name":"combos_import","method":"POST","path":"/api/combos/import","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Take combos over from a document, all or none"},{"name":"combo_test","method":"POST","path":"/api/combos/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask every target of a combo; changes no health"},{"name":"combo_mapping_create","method":"POST","path":"/api/model-combo-mappings","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Lead names of models to a combo"},{"name":"combo_mapping_update","method":"PATCH","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a mapping"},{"name":"combo_mapping_delete","method":"DELETE","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a mapping"},{"name":"requests_delete","method":"DELETE","path":"/api/requests","kind":"change","topics":["requests","usage"],"open":false,"status":200,"summary":"Delete from the request log"},{"name":"quota_refresh","method":"POST","path":"/api/usage/quota/refresh","kind":"change","topics":["quota"],"open":false,"status":200,"summary":"Ask vendors what is left of accounts"},{"name":"resilience_update","method":"PATCH","path":"/api/resilience","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change resilience settings"},{"name":"resilience_reset","method":"POST","path":"/api/resilience/reset","kind":"change","topics":["breakers","lockouts"],"open":false,"status":200,"summary":"Close all circuit breakers and end all model locks"},{"name":"health_reset","method":"DELETE","path":"/api/monitoring/health","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close all circuit breakers"},{"name":"breaker_reset","method":"POST","path":"/api/resilience/breakers/{id}/reset","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close one provider's circuit breaker"},{"name":"model_cooldowns_clear","method":"DELETE","path":"/api/resilience/model-cooldowns","kind":"change","topics":["lockouts"],"open":false,"status":200,"summary":"End model locks"},{"name":"cooldowns_clear","method":"POST","path":"/api/resilience/cooldowns","kind":"change","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Make connections eligible again; terminal states stay"},{"name":"banned_signals_preview","method":"POST","path":"/api/resilience/banned-signals/preview","kind":"change","topics":[],"open":false,"status":200,"summary":"What a phrase would have hit, had it been a ban signal"},{"name":"routing_simulate","method":"POST","path":"/api/routing/simulate","kind":"change","topics":[],"open":false,"status":200,"summary":"Choices on a copy of the state, or recorded requests under other settings"},{"name":"feature_flag_set","method":"PUT","path":"/api/settings/feature-flags/{id}","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Set a feature flag"},{"name":"feature_flag_unset","method":"DELETE","path":"/api/settings/feature-flags/{id}","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Let the environment or the default decide a feature flag"},{"name":"settings_update","method":"PATCH","path":"/api/settings","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change settings"},{"name":"management_token_rotate","method":"POST","path":"/api/management-token/rotate","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Replace the management token"}] as const;
 
 /* Types */
 /**  A user's own name for a model. */
@@ -518,7 +522,7 @@ export type ComboStepInput = string | ComboStepFields;
 export type ComboSubject = ComboSubjectFields;
 
 /**  The members of a [`ComboSubject`]. */
-export type ComboSubjectFields = string | { id: string; change: ComboChangeFields } | ComboFields;
+export type ComboSubjectFields = string | StoredCombo | ComboFields;
 
 /**  What one target did; its requests are attempts. */
 export type ComboTargetMetric = {
@@ -878,6 +882,14 @@ export type CountingWindow = {
 	now: Instant,
 };
 
+/**  What came of trying a credential. */
+export type CredentialCheck = {
+	ok: boolean,
+	/**  Why it failed, as in the reply of a test. */
+	problem: string | null,
+	checkedAt: Instant,
+};
+
 /**  A wire format. */
 export type Dialect = "chat" | "responses" | "messages" | "gemini";
 
@@ -919,7 +931,10 @@ export type ExplainQuery = {
 	model: string,
 	/**  As if the agent presented this key: only its models and connections. Without restrictions when absent. */
 	keyId?: string | null,
-	/**  The conversation, by its tag in the request log. No effect on a name that stands for one model. */
+	/**
+	 *  The conversation, by its tag in the request log. On a name that stands for one model it has an effect only while
+	 *  sessions stay with their account, and is then the session as its client names it.
+	 */
 	sessionKey?: string | null,
 	/**  How many tools the request brings. */
 	tools?: number | null,
@@ -931,12 +946,48 @@ export type ExplainQuery = {
 	outputTokens?: number | null,
 };
 
+/**  A setting under the name of its environment variable. */
+export type FeatureFlag = {
+	name: string,
+	group: FlagGroup,
+	/**  Path of the setting that it is. */
+	setting: string,
+	/**  `boolean` or `choice`. */
+	kind: string,
+	/**  The allowed words of a choice. */
+	choices: string[],
+	value: Value,
+	default: Value,
+	source: SettingSource,
+	/**  What environment or configuration file say, also where a stored value hides it. */
+	environment: Value | null,
+	/**  A change waits for the next start. */
+	restartNeeded: boolean,
+	help: string,
+};
+
+export type FeatureFlagReply = {
+	flag: FeatureFlag,
+};
+
+/**  What a flag is set to. */
+export type FeatureFlagValue = {
+	value: Value,
+};
+
+export type FeatureFlags = {
+	flags: FeatureFlag[],
+};
+
 /**  What is wrong with one member of a request. */
 export type FieldProblem = {
 	/**  Dotted path of the member; `body` for the body as a whole. */
 	field: string,
 	message: string,
 };
+
+/**  What a flag is about. */
+export type FlagGroup = "security" | "routing" | "streaming" | "catalogue";
 
 export type Health = {
 	status: HealthStatus,
@@ -957,9 +1008,26 @@ export type Health = {
 	/**  Per connection id: requests waiting and running. */
 	rateLimitStatus: { [key in string]: RateLimitStatus },
 	lockouts: HealthLockout[],
+	/**  Per connection id: what came of the last try of a credential that nobody used. */
+	credentialHealth: { [key in string]: CredentialCheck },
 	store: StoreHealth,
 	/**  Whether a client key and a connection exist. */
 	setupComplete: boolean,
+};
+
+/**  How requests fared of late. */
+export type HealthHistory = {
+	since: Instant,
+	until: Instant,
+	/**  Length of each stretch. */
+	stretchMs: number,
+	/**  In order; those in which no request arrived are left out. */
+	stretches: HealthStretch[],
+};
+
+export type HealthHistoryQuery = {
+	/**  How far back, 1..=1440; 60 when absent. */
+	minutes?: number | null,
 };
 
 /**  A model that rests on one account, which appears by id. */
@@ -982,6 +1050,22 @@ export type HealthReset = {
 export type HealthStatus = "healthy" | 
 /**  The gateway itself is unwell: the store cannot write. */
 "degraded";
+
+/**  The requests that arrived within one stretch and are over. */
+export type HealthStretch = {
+	/**  Its beginning. */
+	at: Instant,
+	successes: number,
+	failures: number,
+	/**  The client left. */
+	aborted: number,
+	/**  How long answered requests took; `null` without any. */
+	p50Ms: number | null,
+	p95Ms: number | null,
+	/**  To the first text, tool call or reasoning. */
+	firstTokenP50Ms: number | null,
+	firstTokenP95Ms: number | null,
+};
 
 /**  An instant as ISO-8601 text in UTC with milliseconds: `2026-03-01T09:30:00.000Z`. Any offset is read. */
 export type Instant = string;
@@ -1042,6 +1126,8 @@ export type Live = {
 	queued: number,
 	tokensPerSecond: number,
 	requestsPerMinute: number,
+	/**  Requests on their way, the oldest first; at most fifty. */
+	underway: UnderwayRequest[],
 };
 
 /**  One model of one account that is left out until an instant. */
@@ -1467,6 +1553,8 @@ export type RequestAttempt = {
 	model: string,
 	connectionId: string,
 	connectionName: string,
+	/**  The step of the combo, and the account where the step names one. */
+	executionKey: string | null,
 	startedAt: Instant,
 	queuedMs: number,
 	/**  To the response head. */
@@ -1820,6 +1908,11 @@ export type StoreHealth = {
 	dropped: number,
 };
 
+/**  A stored combo, and beside its id the members that are to be different. */
+export type StoredCombo = {
+	id: string,
+} & ComboChangeFields;
+
 /**  How a combo chooses. `quota-share` is internal: no combo can be given it. */
 export type Strategy = "priority" | "weighted" | "round-robin" | "context-relay" | "fill-first" | "p2c" | "random" | "least-used" | "cost-optimized" | "reset-aware" | "reset-window" | "headroom" | "strict-random" | "auto" | "lkgp" | "context-optimized" | "cache-optimized" | "fusion" | "pipeline" | "quota-share";
 
@@ -1871,10 +1964,45 @@ export type TestStatus = "unknown" | "active" | "unavailable" | "banned" | "expi
  */
 export type Topic = "connections" | "cooldowns" | "breakers" | "lockouts" | "settings" | "requests" | "usage" | "quota" | "combos" | "keys" | "sessions";
 
+/**  A request on its way: what it does, or what it waits for. */
+export type UnderwayRequest = {
+	id: string,
+	/**  When it arrived. */
+	timestamp: Instant,
+	requestedModel: string,
+	agent: string | null,
+	keyName: string | null,
+	comboName: string | null,
+	/**  Who is asked or waited for. */
+	provider: string | null,
+	model: string | null,
+	connectionId: string | null,
+	connectionName: string | null,
+	/**  Attempts begun so far. */
+	attempts: number,
+	stage: UnderwayStage,
+	/**  Since when it is at this stage. */
+	since: Instant,
+	/**  `waits_for_rest`: when the first comes back. */
+	until: Instant | null,
+};
+
+export type UnderwayStage = 
+/**  Nobody is asked yet, or the next one is chosen. */
+"choosing" | 
+/**  Its account has no free place. */
+"waits_for_place" | 
+/**  Everyone rests. */
+"waits_for_rest" | 
+/**  It is with the provider, which has not answered. */
+"asking" | 
+/**  The answer arrives. */
+"answering";
+
 export type UsageGroup = {
 	/**
-	 *  Day (UTC), provider, `provider/model`, key id or connection id; `null` for requests that have none, and in the
-	 *  totals.
+	 *  Day (UTC), provider, `provider/model`, key id, connection id or name of a combo; `null` for requests that have
+	 *  none, and in the totals.
 	 */
 	group: string | null,
 	/**  The latest name of a key or connection. */
@@ -1896,7 +2024,7 @@ export type UsageGroup = {
 
 export type UsageGroupBy = 
 /**  Days in UTC. */
-"day" | "provider" | "model" | "key" | "connection";
+"day" | "provider" | "model" | "key" | "connection" | "combo";
 
 export type UsageQuery = {
 	/**  From this instant on; 30 days ago when absent. */

@@ -5,6 +5,7 @@ import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
 import { ComboScreen, NewComboScreen } from "@/features/combos/ComboScreen";
 import { CombosScreen } from "@/features/combos/CombosScreen";
+import { ComboTestPanel } from "@/features/combos/ComboTestPanel";
 import { ExportPanel, ImportPanel } from "@/features/combos/TransferPanels";
 import { AddConnectionPanel } from "@/features/connections/AddConnectionPanel";
 import { ConnectionPanel } from "@/features/connections/ConnectionPanel";
@@ -13,6 +14,7 @@ import { PickProviderPanel } from "@/features/connections/PickProviderPanel";
 import { CooldownsScreen } from "@/features/cooldowns/CooldownsScreen";
 import { readCooldownSearch } from "@/features/cooldowns/search";
 import { ExplainScreen } from "@/features/explain/ExplainScreen";
+import { FlagsScreen } from "@/features/flags/FlagsScreen";
 import { BreakerPanel } from "@/features/health/BreakerPanel";
 import { HealthScreen } from "@/features/health/HealthScreen";
 import { HomeScreen } from "@/features/home/HomeScreen";
@@ -36,6 +38,8 @@ import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
 import { SimulateScreen } from "@/features/simulate/SimulateScreen";
 import { readSimulateSearch } from "@/features/simulate/search";
+import { readUsageSearch } from "@/features/usage/search";
+import { UsageScreen } from "@/features/usage/UsageScreen";
 
 /** Drawn beside the screen it belongs to, which stays where it was scrolled. */
 const panel = { panel: true };
@@ -67,6 +71,13 @@ const request = createRoute({
   path: "/$requestId",
   staticData: panel,
   component: RequestPanel,
+});
+
+const usage = createRoute({
+  getParentRoute: () => root,
+  path: "/usage",
+  validateSearch: readUsageSearch,
+  component: UsageScreen,
 });
 
 const providers = createRoute({ getParentRoute: () => root, path: "/providers", component: ProvidersScreen });
@@ -112,6 +123,13 @@ const exportCombos = createRoute({
 });
 const newCombo = createRoute({ getParentRoute: () => root, path: "/combos/new", component: NewComboScreen });
 const combo = createRoute({ getParentRoute: () => root, path: "/combos/$comboId", component: ComboScreen });
+
+const comboTest = createRoute({
+  getParentRoute: () => combo,
+  path: "/test",
+  staticData: panel,
+  component: ComboTestPanel,
+});
 
 const monitoring = createRoute({
   getParentRoute: () => root,
@@ -164,6 +182,7 @@ const modelCooldowns = createRoute({
   component: ModelCooldownsScreen,
 });
 const lockout = createRoute({ getParentRoute: () => settings, path: "/lockout", component: ModelLockoutScreen });
+const flags = createRoute({ getParentRoute: () => settings, path: "/flags", component: FlagsScreen });
 const names = createRoute({ getParentRoute: () => settings, path: "/names", component: NamesScreen });
 const addName = createRoute({ getParentRoute: () => names, path: "/add", staticData: panel, component: AddNamePanel });
 const name = createRoute({ getParentRoute: () => names, path: "/$nameId", staticData: panel, component: NamePanel });
@@ -179,17 +198,19 @@ const routeTree = root.addChildren([
   home,
   setup,
   requests.addChildren([request]),
+  usage,
   providers.addChildren([pickProvider]),
   provider.addChildren([addConnection, endpoint, connection]),
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
-  combo,
+  combo.addChildren([comboTest]),
   monitoring.addChildren([health.addChildren([breaker]), cooldowns, quota, explain, simulate]),
   settings.addChildren([
     general,
     resilience,
     modelCooldowns,
     lockout,
+    flags,
     names.addChildren([addName, name]),
     keys.addChildren([addKey, key]),
     agents,

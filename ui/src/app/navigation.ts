@@ -6,9 +6,11 @@ import type { LinkProps } from "@tanstack/react-router";
 import {
   Activity,
   Bot,
+  ChartColumn,
   CircleHelp,
   Combine,
-  FlaskConical,
+  Dices,
+  Flag,
   Gauge,
   House,
   Info,
@@ -43,8 +45,10 @@ export const navigation: readonly NavigationGroup[] = [
     entries: [
       { to: "/home", icon: House, label: (m) => m.shell.home },
       { to: "/requests", icon: ListTree, label: (m) => m.shell.requests },
+      { to: "/usage", icon: ChartColumn, label: (m) => m.shell.usage },
       { to: "/providers", icon: Server, label: (m) => m.shell.providers },
       { to: "/combos", icon: Combine, label: (m) => m.shell.combos },
+      { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
     ],
   },
   {
@@ -52,9 +56,8 @@ export const navigation: readonly NavigationGroup[] = [
     entries: [
       { to: "/monitoring/health", icon: Activity, label: (m) => m.shell.health },
       { to: "/monitoring/cooldowns", icon: TimerReset, label: (m) => m.shell.cooldowns },
-      { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
       { to: "/monitoring/explain", icon: CircleHelp, label: (m) => m.shell.explain },
-      { to: "/monitoring/simulate", icon: FlaskConical, label: (m) => m.shell.simulate },
+      { to: "/monitoring/simulate", icon: Dices, label: (m) => m.shell.simulate },
     ],
   },
   {
@@ -64,6 +67,7 @@ export const navigation: readonly NavigationGroup[] = [
       { to: "/settings/resilience", icon: LifeBuoy, label: (m) => m.shell.resilience },
       { to: "/settings/cooldowns", icon: Snowflake, label: (m) => m.shell.modelCooldowns },
       { to: "/settings/lockout", icon: Lock, label: (m) => m.shell.modelLockout },
+      { to: "/settings/flags", icon: Flag, label: (m) => m.flags.title },
       { to: "/settings/names", icon: Tag, label: (m) => m.shell.names },
       { to: "/settings/keys", icon: KeyRound, label: (m) => m.shell.apiKeys },
       { to: "/settings/agents", icon: Bot, label: (m) => m.shell.agents },

@@ -1,6 +1,9 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
+import { comboUse } from "./en.combo-use";
 import { combos } from "./en.combos";
+import { flags } from "./en.flags";
+import { flow } from "./en.flow";
 import { limits, quota } from "./en.limits";
 import { requests } from "./en.requests";
 import {
@@ -12,7 +15,9 @@ import {
   modelLockout,
   resilience,
 } from "./en.resilience";
+import { accounts } from "./en.routing";
 import { simulate } from "./en.simulate";
+import { usage } from "./en.usage";
 import { counter } from "./plural";
 
 const count = counter("en");
@@ -52,6 +57,7 @@ export const en = {
     main: "Content",
     home: "Home",
     requests: "Requests",
+    usage: "Usage",
     providers: "Providers",
     settings: "Settings",
     general: "General",
@@ -97,6 +103,7 @@ export const en = {
     goTo: "Go to",
     actions: "Actions",
     appearance: "Appearance",
+    settings: "Settings",
     addConnection: "Add a connection",
     newKey: "Make a new key",
     newName: "Name a model",
@@ -138,6 +145,7 @@ export const en = {
     creditsExhausted: "Out of credit",
     terminal: "Out of service",
     unavailable: "Last request failed",
+    testFailed: "Last test failed",
     technical: {
       ready: "available: routing may choose it",
       degraded: "last attempt failed, still available",
@@ -146,6 +154,7 @@ export const en = {
       terminal: "terminal state: only a new key, a successful test or a reset brings it back",
       off: "isActive is false",
       probing: "a test is under way",
+      testFailed: "the test just now failed; a test changes nothing in routing, which may still choose it",
     },
   },
 
@@ -247,6 +256,10 @@ export const en = {
         title: "The proxy does not let it through",
         help: "Check the proxy's address and sign-in, or go without one.",
       },
+      no_connection: {
+        title: "No account may serve it",
+        help: "Connect an account of this provider, or switch one on.",
+      },
       other: { title: "The test failed", help: "The provider's own words are below." },
     },
   },
@@ -305,15 +318,20 @@ export const en = {
   connectionHealth,
   cooldowns,
   explain,
+  flow,
   health,
   keys,
   modelCooldowns,
   modelLockout,
   names,
   combos,
+  comboUse,
   limits,
+  accounts,
+  flags,
   quota,
   simulate,
+  usage,
   requests,
   resilience,
   security,

@@ -1,7 +1,10 @@
 /** Italian. The type makes a missing or surplus message a compile error. */
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
+import { comboUse } from "./it.combo-use";
 import { combos } from "./it.combos";
+import { flags } from "./it.flags";
+import { flow } from "./it.flow";
 import { limits, quota } from "./it.limits";
 import { requests } from "./it.requests";
 import {
@@ -13,7 +16,9 @@ import {
   modelLockout,
   resilience,
 } from "./it.resilience";
+import { accounts } from "./it.routing";
 import { simulate } from "./it.simulate";
+import { usage } from "./it.usage";
 import { counter } from "./plural";
 
 const count = counter("it");
@@ -53,6 +58,7 @@ export const it: Messages = {
     main: "Contenuto",
     home: "Home",
     requests: "Richieste",
+    usage: "Consumi",
     providers: "Provider",
     settings: "Impostazioni",
     general: "Generali",
@@ -98,6 +104,7 @@ export const it: Messages = {
     goTo: "Vai a",
     actions: "Azioni",
     appearance: "Aspetto",
+    settings: "Impostazioni",
     addConnection: "Aggiungi una connessione",
     newKey: "Crea una nuova chiave",
     newName: "Dai un nome a un modello",
@@ -139,6 +146,7 @@ export const it: Messages = {
     creditsExhausted: "Credito esaurito",
     terminal: "Fuori servizio",
     unavailable: "Ultima richiesta fallita",
+    testFailed: "Ultima prova fallita",
     technical: {
       ready: "disponibile: l'instradamento può sceglierla",
       degraded: "l'ultimo tentativo è fallito, resta disponibile",
@@ -147,6 +155,7 @@ export const it: Messages = {
       terminal: "stato terminale: solo una nuova chiave, una prova riuscita o un ripristino la riportano in uso",
       off: "isActive è false",
       probing: "è in corso una prova",
+      testFailed: "la prova appena fatta è fallita; una prova non cambia l'instradamento, che può sceglierla ancora",
     },
   },
 
@@ -251,6 +260,10 @@ export const it: Messages = {
         title: "Il proxy non lascia passare",
         help: "Controlla indirizzo e accesso del proxy, o fanne a meno.",
       },
+      no_connection: {
+        title: "Nessun account può servirlo",
+        help: "Collega un account di questo provider, o attivane uno.",
+      },
       other: { title: "La prova è fallita", help: "Qui sotto, le parole del provider." },
     },
   },
@@ -309,15 +322,20 @@ export const it: Messages = {
   connectionHealth,
   cooldowns,
   explain,
+  flow,
   health,
   keys,
   modelCooldowns,
   modelLockout,
   names,
   combos,
+  comboUse,
   limits,
+  accounts,
+  flags,
   quota,
   simulate,
+  usage,
   requests,
   resilience,
   security,

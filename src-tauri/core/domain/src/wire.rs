@@ -16,6 +16,8 @@ pub mod header {
     pub const FALLBACK_ATTEMPTS: &str = "x-omniroute-fallback-attempts";
     pub const WARNINGS: &str = "x-omniroute-warnings";
     pub const SESSION_ID: &str = "x-omniroute-session-id";
+    /// Which target stood in for which, on an answer of the last resort (resilience specification, 21.1).
+    pub const EMERGENCY_FALLBACK: &str = "x-omniroute-emergency-fallback";
     pub const PROVIDER_BREAKER: &str = "x-omniroute-provider-breaker";
     pub const SHOULD_RETRY: &str = "x-should-retry";
     pub const RETRY_AFTER: &str = "retry-after";
@@ -26,6 +28,18 @@ pub mod header {
     pub const COMBO_TERMINAL_REASON: &str = "x-omniroute-combo-terminal-reason";
     pub const RECOVERY_ACTION: &str = "x-omniroute-recovery-action";
     pub const RECOVERY_NEXT_STEP: &str = "x-omniroute-recovery-next-step";
+    /// What may name a session, the strongest first (resilience specification, 9.2).
+    pub const SESSION_NAMES: [&str; 9] = [
+        "x-codex-session-id",
+        "x-session-id",
+        "x_session_id",
+        "x-omniroute-session",
+        "x-claude-code-session-id",
+        "session-id",
+        "session_id",
+        "thread-id",
+        "x-session-affinity",
+    ];
     /// Headers with this prefix never enter from outside.
     pub const OWN_PREFIX: &str = "x-omniroute-";
 }

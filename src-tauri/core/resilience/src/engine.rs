@@ -250,18 +250,22 @@ impl Engine {
         effects
     }
 
-    /// Through which outgoing address a connection was just seen. An account that was never used is not known to belong
-    /// anywhere, and is ignored.
-    pub fn note_egress(&mut self, connection: &ConnectionId, ip: &str, now: Timestamp) {
-        if let Some(provider) = self.connections.get(connection).and_then(|health| health.provider.as_ref()) {
-            self.egress.note(provider, connection, ip, now);
-        }
+    /// Through which outgoing address a connection was just seen; whether that is worth writing down. An account that was
+    /// never used is not known to belong anywhere, and is ignored.
+    pub fn note_egress(&mut self, connection: &ConnectionId, ip: &str, now: Timestamp) -> bool {
+        let provider = self.connections.get(connection).and_then(|health| health.provider.as_ref());
+        provider.is_some_and(|provider| self.egress.note(provider, connection, ip, now))
     }
 
     /// Effects that begin with what admissions changed.
     fn pending(&mut self) -> Effects {
         let Pending { events, rows } = std::mem::take(&mut self.pending);
         Effects { events, rows, ..Effects::default() }
+    }
+
+    /// When an account was last asked; none, never.
+    pub fn last_used_at(&self, connection: &ConnectionId) -> Option<Timestamp> {
+        self.connections.get(connection)?.last_used_at
     }
 
     /// Requests under way at one account.

@@ -16,7 +16,7 @@
 //! | what routing spares and why; bringing it back | `cooldowns`, `lockouts`, `breakers`, `resilience_connections`, `explain` |
 //! | what it would do otherwise | `simulate` |
 //! | when it does so | `resilience`, `banned_signals` |
-//! | the gateway itself | `app`, `health`, `settings`, `management_token` |
+//! | the gateway itself | `app`, `health`, `settings`, `flags`, `management_token` |
 //! | what changed, for whoever looks | `announcements` |
 
 pub mod aliases;
@@ -30,11 +30,15 @@ pub mod combo_mappings;
 pub mod combos;
 pub mod connections;
 pub mod cooldowns;
+pub mod credential_health;
 mod error;
 pub mod explain;
+pub mod flags;
 mod handle;
 pub mod health;
+pub mod health_history;
 pub mod keys;
+mod lengths;
 pub mod lockouts;
 pub mod management_token;
 pub mod models;

@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use catalog::Provider;
 use domain::health::TestStatus;
 use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, ProviderId, Quota, Timestamp};
 use parking_lot::Mutex;
 use resilience::picture::ConnectionPicture;
 use resilience::request_queue::learned::LearnedLimit;
+use resilience::stored::StoredEgress;
 use resilience::{
     Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot,
     Stored, Ticket, circuit_breaker,
 };
 use settings::Settings;
 use store::Store;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::{Events, Topic, topics};
@@ -41,6 +43,8 @@ struct Inner {
     earlier: Notify,
     /// Upstreams announced another pace.
     learned: Notify,
+    /// Somebody gave accounts back before their time.
+    freed: watch::Sender<()>,
 }
 
 /// What comes of waiting.
@@ -113,7 +117,8 @@ impl EngineHandle {
     ) -> Self {
         let (engine, waiting) = (Mutex::default(), Mutex::default());
         let (earlier, learned) = (Notify::new(), Notify::new());
-        let inner = Inner { engine, clock, settings, events, store, banned, waiting, earlier, learned };
+        let freed = watch::Sender::new(());
+        let inner = Inner { engine, clock, settings, events, store, banned, waiting, earlier, learned, freed };
         EngineHandle { inner: Arc::new(inner) }
     }
 
@@ -169,15 +174,16 @@ impl EngineHandle {
     /// How busy a provider's accounts are, how its breaker stands, and what is left of the account with the most left.
     pub(crate) fn load<'c>(
         &self,
-        provider: &ProviderId,
+        provider: &Provider,
         model: &str,
         accounts: impl Iterator<Item = &'c ConnectionId>,
     ) -> Load {
         let now = self.inner.clock.now();
         let settings = self.inner.settings.load();
         let engine = self.inner.engine.lock();
-        let breaker = engine.breaker_state(provider, &settings.resilience, now);
-        let mut load = Load { in_flight: u32::MAX, quota: None, breaker, max_tools: engine.tool_limit(provider, now) };
+        let breaker = engine.breaker_state(&provider.id, &settings.resilience, now);
+        let max_tools = engine.tool_limit(&provider.id, provider.limits.most_tools, now);
+        let mut load = Load { in_flight: u32::MAX, quota: None, breaker, max_tools };
         for account in accounts {
             load.in_flight = load.in_flight.min(engine.in_flight(account));
             if let Some(quota) = engine.quota(account)
@@ -188,6 +194,12 @@ impl EngineHandle {
         }
         load.in_flight = if load.in_flight == u32::MAX { 0 } else { load.in_flight };
         load
+    }
+
+    /// When accounts were last asked, one after another.
+    pub(crate) fn last_used<'c>(&self, accounts: impl Iterator<Item = &'c ConnectionId>) -> Vec<Option<Timestamp>> {
+        let engine = self.inner.engine.lock();
+        accounts.map(|account| engine.last_used_at(account)).collect()
     }
 
     /// How many wait for their turn.
@@ -219,6 +231,14 @@ impl EngineHandle {
         self.change(|engine, settings, now| ((), engine.observe(permit, headers, settings, now)));
     }
 
+    /// Through which address an account leaves; put down where that is news.
+    pub(crate) fn note_egress(&self, connection: &ConnectionId, ip: &str) {
+        let at = self.inner.clock.now();
+        if self.inner.engine.lock().note_egress(connection, ip, at) {
+            self.inner.store.record_egress(StoredEgress { connection: connection.clone(), ip: ip.to_owned(), at });
+        }
+    }
+
     /// What somebody said about an account's quota.
     pub fn note_quota(&self, connection: &ConnectionId, quota: Quota) {
         self.change(|engine, _, _| ((), engine.note_quota(connection, quota)));
@@ -237,6 +257,12 @@ impl EngineHandle {
     /// Those who wait are measured by the settings of this moment.
     pub(crate) fn settings_changed(&self) {
         self.change(|engine, settings, now| ((), engine.tick(settings, now)));
+    }
+
+    /// The most tools a provider takes, where that is known.
+    pub(crate) fn tool_limit(&self, provider: &Provider) -> Option<u32> {
+        let now = self.inner.clock.now();
+        self.inner.engine.lock().tool_limit(&provider.id, provider.limits.most_tools, now)
     }
 
     /// A provider named its limit of tools.
@@ -262,7 +288,18 @@ impl EngineHandle {
             (cleared, effects)
         });
         self.inner.events.announce(&[Topic::Connections, Topic::Cooldowns, Topic::Breakers, Topic::Lockouts]);
+        self.frees();
         cleared
+    }
+
+    /// An account that was kept away may serve again before its time: whoever waits for one looks anew.
+    pub(crate) fn frees(&self) {
+        self.inner.freed.send_replace(());
+    }
+
+    /// Tells of accounts that are given back from now on.
+    pub(crate) fn freed(&self) -> watch::Receiver<()> {
+        self.inner.freed.subscribe()
     }
 
     /// The connection is gone.

@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
-use domain::{Clock, ProviderId, Timestamp};
+use domain::{Clock, ConnectionId, ProviderId, Timestamp};
 use parking_lot::Mutex;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -26,15 +26,18 @@ use upstream::{Proxy, Route, Target, Transport};
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
 use crate::auto_disable;
 use crate::combos::Combos;
+use crate::egress::Egress;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
 use crate::learned_limits;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
+use crate::pins;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
+use crate::underway::Rows;
 
 /// Namespace of the settings in the store: one document per section.
 pub const SETTINGS: &str = "settings";
@@ -95,7 +98,9 @@ struct Inner {
     engine: EngineHandle,
     events: Arc<Events>,
     counters: Arc<Counters>,
+    underway: Arc<Rows>,
     throttle: Mutex<Throttle>,
+    egress: Egress,
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
     routing: RoutingHandle,
@@ -145,7 +150,9 @@ impl Gateway {
             engine,
             events,
             counters: Arc::default(),
+            underway: Arc::default(),
             throttle: Mutex::default(),
+            egress: Egress::default(),
             memo: Mutex::default(),
             telemetry: Mutex::default(),
             routing,
@@ -155,6 +162,7 @@ impl Gateway {
         gateway.tracker().spawn(learned_limits::keep(gateway.clone()));
         gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
         gateway.tracker().spawn(RoutingHandle::remember(gateway.clone()));
+        gateway.tracker().spawn(pins::keep(gateway.clone()));
         Ok(gateway)
     }
 
@@ -165,8 +173,13 @@ impl Gateway {
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
+        let pins = pins::load(self.store()).await?;
+        self.routing().bind(|affinity| affinity.restore(pins));
         self.rebuild_names();
+        let telemetry = Telemetries::read(self.store(), self.now()).await?;
+        *self.0.telemetry.lock() = telemetry;
         let learned = learned_limits::load(self.store()).await?;
+        self.memo().lock().restore(self.store().load_kept_of_calls(self.now()).await?);
         self.engine().restore(self.store().load_resilience().await?, learned);
         Ok(())
     }
@@ -182,6 +195,11 @@ impl Gateway {
     /// What earlier answers leave for the next turn of their conversations.
     pub(crate) fn memo(&self) -> &Mutex<Memo> {
         &self.0.memo
+    }
+
+    /// What is known of the ways out.
+    pub(crate) fn egress(&self) -> &Egress {
+        &self.0.egress
     }
 
     /// What strategies remember.
@@ -343,9 +361,16 @@ impl Gateway {
         let before = self.connections();
         self.load_connections().await?;
         self.tell_limits(&before);
+        self.engine().frees();
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
+    }
+
+    /// The connection is gone.
+    pub fn forget_connection(&self, connection: &ConnectionId) {
+        self.engine().forget(connection);
+        self.routing().bind(|pins| pins.forget(connection));
     }
 
     /// Client keys changed in the store.
@@ -459,7 +484,11 @@ impl Gateway {
 
     pub fn live(&self) -> Live {
         let queued = u32::try_from(self.engine().waiting()).unwrap_or(u32::MAX);
-        Live { queued, ..self.0.counters.sample(self.now()) }
+        Live { queued, underway: self.0.underway.look(), ..self.0.counters.sample(self.now()) }
+    }
+
+    pub(crate) fn underway(&self) -> &Arc<Rows> {
+        &self.0.underway
     }
 
     pub(crate) fn counters(&self) -> &Arc<Counters> {

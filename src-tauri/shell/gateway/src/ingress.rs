@@ -17,11 +17,13 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, StatusCode};
 use tokio::io::AsyncReadExt;
 use tokio_util::io::StreamReader;
+use uuid::Uuid;
 
 use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
+use crate::session_name;
 use crate::usage_estimate;
 use crate::whole_body::{self, Terms, Unread};
 
@@ -71,8 +73,10 @@ pub(crate) struct ClientRequest {
     path_model: Option<String>,
     /// The body in the form between the dialects, once somebody needs it.
     asked: OnceLock<Result<Box<Request>, Refusal>>,
-    /// See [`ClientRequest::estimated_tokens`].
-    estimated: OnceLock<u64>,
+    /// What the client calls its session, once somebody needs it.
+    session: OnceLock<Option<String>>,
+    /// Tokens of the body, once somebody needs them.
+    estimated_input: OnceLock<u64>,
     /// Counts as under way for as long as it lives.
     _in_flight: Arc<InFlight>,
 }
@@ -116,9 +120,22 @@ impl ClientRequest {
             client,
             embed: None,
             asked: OnceLock::from(Ok(Box::new(asked))),
-            estimated: OnceLock::new(),
+            session: self.session.clone(),
+            estimated_input: OnceLock::new(),
             _in_flight: Arc::clone(&self._in_flight),
         })
+    }
+
+    /// The same as a request of this gateway's own for `model`, with a row of its own. `purpose` stands for its path.
+    pub(crate) fn internal(self, purpose: &str, model: String, now: Timestamp) -> ClientRequest {
+        ClientRequest {
+            id: RequestId::from(Uuid::now_v7().to_string()),
+            arrived: now,
+            path: format!("internal/{purpose}"),
+            query: None,
+            path_model: Some(model),
+            ..self
+        }
     }
 
     /// The request in the form between the dialects. Read at most once, and never where the body merely passes.
@@ -133,11 +150,11 @@ impl ClientRequest {
         self.asked.get_or_init(read).as_deref()
     }
 
-    /// Tokens of the request by estimate. Counted at most once: it takes a look at every byte.
-    pub(crate) fn estimated_tokens(&self) -> u64 {
+    /// Tokens of the request, estimated from its bytes.
+    pub(crate) fn estimated_input(&self) -> u64 {
         let glance = &self.glance;
-        let count = || usage_estimate::of_request(&self.body, glance.message_count, glance.tool_count);
-        *self.estimated.get_or_init(count)
+        let estimate = || usage_estimate::of_request(&self.body, glance.message_count, glance.tool_count);
+        *self.estimated_input.get_or_init(estimate)
     }
 
     /// Whether this upstream operation is asked and answered in the client's own words, so that bytes pass.
@@ -159,6 +176,11 @@ impl ClientRequest {
         let text = self.user_agent();
         let product = text.split(['/', ' ']).next()?.trim();
         (!product.is_empty()).then(|| product.chars().take(64).collect())
+    }
+
+    /// What the client calls its session, or what stands for that. Looked up at most once.
+    pub(crate) fn session_name(&self) -> Option<&str> {
+        self.session.get_or_init(|| session_name::of(self)).as_deref()
     }
 
     /// A tag for cost attribution, echoed in the reply.
@@ -238,7 +260,8 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 stream,
                 gemini_sse,
                 asked: OnceLock::new(),
-                estimated: OnceLock::new(),
+                session: OnceLock::new(),
+                estimated_input: OnceLock::new(),
                 path_model: head.path_model,
                 _in_flight: Arc::new(in_flight),
             })

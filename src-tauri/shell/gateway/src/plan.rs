@@ -11,6 +11,7 @@ use resilience::{Admission, Caller};
 use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
+use crate::accounts::{self, Turn};
 use crate::address_book::Entry;
 use crate::admit;
 use crate::exchange::upstream_operation;
@@ -25,6 +26,8 @@ pub(crate) struct Step {
     pub(crate) provider: Arc<Provider>,
     /// What the upstream is asked for: the client's own operation, or its counterpart in another dialect.
     pub(crate) operation: Operation,
+    /// The account was ours to choose: no step of a combo names it.
+    pub(crate) is_chosen: bool,
 }
 
 /// What of a request decides whom it may go to.
@@ -37,6 +40,7 @@ pub(crate) struct Asker<'a> {
     pub(crate) tools: u32,
     /// An account whose quota runs out is left out.
     pub(crate) quota_cutoff: bool,
+    pub(crate) turn: Turn<'a>,
 }
 
 impl<'a> Asker<'a> {
@@ -48,16 +52,17 @@ impl<'a> Asker<'a> {
             caller,
             tools: request.glance.tool_count,
             quota_cutoff: true,
+            turn: Turn::Of(request),
         }
     }
 
     /// Nobody in particular, who asks a provider for text.
     pub(crate) fn anybody(operation: Operation, key: Option<&'a ClientKey>, caller: Caller) -> Self {
-        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true }
+        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, turn: Turn::Nobody(None) }
     }
 }
 
-/// Ranks the provider's accounts for this request.
+/// Ranks the provider's accounts for this request; its turn is taken.
 pub(crate) fn plan(
     gateway: &Gateway,
     request: &ClientRequest,
@@ -65,6 +70,17 @@ pub(crate) fn plan(
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     rank(gateway, &Asker::of(request, Caller::Direct), resolved, provider)
+}
+
+/// Who could serve this request now, and who not. Nobody's turn is taken.
+pub(crate) fn look(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    provider: &Arc<Provider>,
+) -> (Vec<Step>, Vec<ExclusionRecord>) {
+    let asker = Asker { turn: Turn::Nobody(None), ..Asker::of(request, Caller::Direct) };
+    rank(gateway, &asker, resolved, provider)
 }
 
 /// The same for whoever asks, also when no request is at hand ([`crate::explain`]).
@@ -81,6 +97,7 @@ pub(crate) fn rank(
         &resolved.model,
         provider,
         connections.of_provider(&resolved.provider).cloned().collect(),
+        true,
     )
 }
 
@@ -90,7 +107,7 @@ pub(crate) fn steps_of(gateway: &Gateway, asker: &Asker<'_>, target: &Target) ->
     let Some(provider) = catalog.get(&target.provider) else { return (Vec::new(), Vec::new()) };
     let connections = gateway.connections();
     let entries = connections.of_target(target).cloned().collect();
-    rank_among(gateway, asker, &target.model, provider, entries)
+    rank_among(gateway, asker, &target.model, provider, entries, target.connection.is_none())
 }
 
 fn rank_among(
@@ -99,6 +116,7 @@ fn rank_among(
     model: &str,
     provider: &Arc<Provider>,
     entries: Vec<Arc<Entry>>,
+    is_chosen: bool,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let candidates: Vec<Candidate> = entries.iter().map(|entry| entry.candidate(model, provider)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
@@ -112,9 +130,10 @@ fn rank_among(
         .filter_map(|candidate| {
             let entry = Arc::clone(entry_of(&candidate)?);
             let operation = upstream_operation(provider, asker.operation, &candidate.model, asker.stream)?;
-            Some(Step { candidate, entry, provider: Arc::clone(provider), operation })
+            Some(Step { candidate, entry, provider: Arc::clone(provider), operation, is_chosen })
         })
         .collect();
+    let steps = if is_chosen { accounts::in_order(gateway, asker.turn, steps) } else { steps };
     let exclusions = excluded
         .into_iter()
         .map(|(candidate, exclusion)| {

@@ -16,7 +16,7 @@ const SESSION_DIGITS: usize = 16;
 /// Reads the facts; a request that cannot be read has only those that were glanced at.
 pub(crate) fn of(request: &ClientRequest) -> RequestFacts {
     let glance = &request.glance;
-    let input = request.estimated_tokens();
+    let input = request.estimated_input();
     let mut facts = RequestFacts {
         needs: Needs { tools: glance.tool_count > 0, output: glance.max_output, input, ..Needs::default() },
         estimated_tokens: input.saturating_add(glance.max_output.unwrap_or(0)),

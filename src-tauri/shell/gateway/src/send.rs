@@ -11,12 +11,14 @@ use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 use resilience::stream_watchdog::{self, Budgets};
+use resilience::{LocalLimit, tool_limit};
 use upstream::{BuildError, Call, Payload, Target};
 
+use crate::accounts;
 use crate::attempt::{Attempt, Overrun};
+use crate::egress;
 use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
@@ -27,6 +29,7 @@ use crate::plan::Step;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
 use crate::response_headers;
+use crate::token_count;
 use crate::translate::translate;
 use crate::upstream_body::{collect, error_body};
 
@@ -61,6 +64,8 @@ pub(crate) struct Failed {
     pub(crate) refusal: Option<Refusal>,
     /// It refused the request for the earlier thinking in it (gateway specification, 2.7, rule 3).
     pub(crate) refuses_thoughts: bool,
+    /// It refused the request for the number of its tools, and takes so many.
+    pub(crate) tool_limit: Option<u32>,
     /// A limit of our own cut it off.
     pub(crate) limit: Option<LocalLimit>,
 }
@@ -68,7 +73,16 @@ pub(crate) struct Failed {
 impl Failed {
     fn new(diagnosis: Diagnosis, status: Option<StatusCode>, message: String) -> Box<Failed> {
         let kind = kind(&diagnosis);
-        Box::new(Failed { diagnosis, kind, status, message, refusal: None, refuses_thoughts: false, limit: None })
+        Box::new(Failed {
+            diagnosis,
+            kind,
+            status,
+            message,
+            refusal: None,
+            refuses_thoughts: false,
+            tool_limit: None,
+            limit: None,
+        })
     }
 }
 
@@ -90,7 +104,7 @@ pub(crate) struct Wish {
     pub(crate) start_limit: Option<Millis>,
 }
 
-/// Makes one attempt, within the execution limit of its queue.
+/// Makes one attempt, within the execution limit of its queue, and tells whoever distributes requests over accounts.
 pub(crate) async fn send(
     gateway: &Gateway,
     request: &ClientRequest,
@@ -99,16 +113,24 @@ pub(crate) async fn send(
     attempt: &Attempt,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
+    accounts::asked(gateway, step);
     let sending = send_unlimited(gateway, request, step, wish, attempt, recorder);
-    let Some(overrun) = attempt.overrun() else { return sending.await };
-    tokio::select! {
-        biased;
-        () = gateway.clock().sleep_until(overrun.at) => {
-            let judge = Judge::new(gateway, &step.provider, &step.candidate);
-            Err(stream_failure(&judge, &StreamFailure::Overrun(overrun.limit)))
-        }
-        sent = sending => sent,
+    let sent = match attempt.overrun() {
+        None => sending.await,
+        Some(overrun) => tokio::select! {
+            biased;
+            () = gateway.clock().sleep_until(overrun.at) => {
+                let judge = Judge::new(gateway, &step.provider, &step.candidate);
+                Err(stream_failure(&judge, &StreamFailure::Overrun(overrun.limit)))
+            }
+            sent = sending => sent,
+        },
+    };
+    match &sent {
+        Ok(_) => accounts::served(gateway, request, step),
+        Err(failed) => accounts::failed(gateway, request, step, &failed.diagnosis.outcome),
     }
+    sent
 }
 
 async fn send_unlimited(
@@ -136,15 +158,20 @@ async fn send_unlimited(
         request_id: request.id.as_str(),
     };
     let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
-    let response = respond(gateway, outgoing, &target, wish.start_limit, &judge).await?;
+    let start_limit = token_count::start_limit(step.operation, wish.start_limit);
+    egress::leaves(gateway, &step.candidate, &target);
+    let response = respond(gateway, outgoing, &target, start_limit, &judge).await?;
     attempt.observe(response.headers());
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
         let failed = refused(gateway, request, step, &target, &judge, response).await;
         failed.status.into_iter().for_each(|status| recorder.restated(status));
+        if let Some(limit) = failed.tool_limit {
+            gateway.engine().note_tool_limit(&step.candidate.provider, limit);
+        }
         return Err(failed);
     }
-    let back = Back::new(gateway, request, &step.candidate.model, translated.ids);
+    let back = Back::new(gateway, request, step, translated.ids);
     let keepsake = (!is_native).then(|| {
         let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
@@ -186,8 +213,8 @@ impl Exchange<'_> {
         let clock = std::sync::Arc::clone(self.gateway.clock());
         let limits = Limits { overrun: self.overrun, ..limits(self.gateway, self.request, self.target) };
         let writer = writes.then(|| self.back.writer());
-        let dialect = self.upstream.dialect();
-        UpstreamStream::new(body, dialect, framing, clock, limits, Redaction::of(self.target), writer)
+        let reader = self.back.reader(self.upstream.dialect());
+        UpstreamStream::new(body, reader, framing, clock, limits, Redaction::of(self.target), writer)
     }
 }
 
@@ -255,7 +282,8 @@ async fn held_stream(
 /// How long this stream may take: large requests get more time, and a server on this computer, which loads its model and
 /// reads the prompt after it has answered, gets the longest.
 fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits {
-    let network = &gateway.settings().network;
+    let settings = gateway.settings();
+    let network = &settings.network;
     let size = stream_watchdog::Size {
         messages: request.glance.message_count,
         tools: request.glance.tool_count,
@@ -269,7 +297,8 @@ fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits
             stream_watchdog::readiness(base, ceiling, size)
         }
     };
-    Limits { idle: network.stream_idle_timeout, budgets: Budgets { readiness, stall }, overrun: None }
+    let pace = settings.resilience.stream_recovery.throughput_watchdog.clone();
+    Limits { idle: network.stream_idle_timeout, budgets: Budgets { readiness, stall }, pace, overrun: None }
 }
 
 /// A whole answer is collected before anything is promised: a body that breaks off can still be had elsewhere.
@@ -380,7 +409,8 @@ async fn refused(
     };
     let refusal = (status == head.status).then(|| passable(&head, body, &diagnosis)).flatten();
     let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);
-    Box::new(Failed { refusal, refuses_thoughts, ..*Failed::new(diagnosis, Some(status), message) })
+    let tool_limit = tool_limit::read(status.as_u16(), &message);
+    Box::new(Failed { refusal, refuses_thoughts, tool_limit, ..*Failed::new(diagnosis, Some(status), message) })
 }
 
 /// The status as it was repaired (resilience specification, 18).
@@ -457,7 +487,7 @@ fn stream_failure(judge: &Judge, failure: &StreamFailure) -> Box<Failed> {
     let diagnosis = judge.stream(failure);
     let (status, message) = match failure {
         StreamFailure::Stated(error) => (error.status, error.message.clone()),
-        StreamFailure::Broken { message, .. } => (None, message.clone()),
+        StreamFailure::Broken { message, .. } | StreamFailure::TooSlow(message) => (None, message.clone()),
         StreamFailure::Overrun(limit) => (Some(LocalLimit::ExecutionTimeout.status()), overrun_message(*limit)),
     };
     let limit = matches!(failure, StreamFailure::Overrun(_)).then_some(LocalLimit::ExecutionTimeout);

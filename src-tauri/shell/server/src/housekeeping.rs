@@ -34,6 +34,7 @@ async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
     }
     gateway.store().purge_connections(now - UNDO).await?;
     gateway.store().purge_quota_history(now - QUOTA_HISTORY).await?;
+    gateway.store().purge_kept_of_calls(now).await?;
     Ok(())
 }
 

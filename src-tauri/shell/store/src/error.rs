@@ -112,3 +112,15 @@ impl<T> AtPath<T> for std::io::Result<T> {
         self.map_err(|source| Error::File { action, path: path.to_owned(), source })
     }
 }
+
+/// The chain of causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

@@ -22,9 +22,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::database::Database;
+use crate::error::chain;
 use crate::folder::Folder;
 use crate::resilience::Key;
-use crate::{Error, client_keys, quota, requests, resilience, usage};
+use crate::translation_memory::{Kept, MOST_CALLS, Sealed};
+use crate::{Error, client_keys, quota, requests, resilience, translation_memory, usage};
 
 /// Longest that anything waits while writing works.
 const DELAY: Millis = Millis::new(250);
@@ -70,6 +72,7 @@ struct Pending {
     touched: BTreeMap<ClientKeyId, Timestamp>,
     rows: BTreeMap<Key, Row>,
     egress: BTreeMap<ConnectionId, StoredEgress>,
+    calls: BTreeMap<(Kept, String), Sealed>,
     quotas: BTreeMap<ConnectionId, StoredQuota>,
     /// When the first of the quotas was put down.
     quotas_at: Option<Timestamp>,
@@ -142,9 +145,6 @@ impl WriteBehind {
     }
 
     pub(crate) fn record_rows(&self, rows: Vec<Row>) {
-        if rows.is_empty() {
-            return;
-        }
         let mut quotas = Vec::new();
         self.put_down(|pending| {
             if pending.closed {
@@ -186,6 +186,16 @@ impl WriteBehind {
                 pending.egress.insert(egress.connection.clone(), egress);
             }
             !pending.closed
+        });
+    }
+
+    /// As many as the table holds: where nothing can be written, further ones are not kept.
+    pub(crate) fn record_calls(&self, calls: Vec<Sealed>) {
+        self.put_down(|pending| {
+            let before = pending.calls.len();
+            let room = if pending.closed { 0 } else { (MOST_CALLS as usize).saturating_sub(before) };
+            pending.calls.extend(calls.into_iter().take(room).map(|call| ((call.what, call.call_id.clone()), call)));
+            pending.calls.len() > before
         });
     }
 
@@ -261,7 +271,7 @@ impl Shared {
 
 impl Pending {
     fn waiting(&self) -> usize {
-        self.records.len() + self.touched.len() + self.rows.len() + self.egress.len()
+        self.records.len() + self.touched.len() + self.rows.len() + self.egress.len() + self.calls.len()
     }
 
     /// Nothing waits, and the task holds nothing either.
@@ -292,6 +302,7 @@ struct Batch {
     touched: Vec<(ClientKeyId, Timestamp)>,
     rows: Vec<Row>,
     egress: Vec<StoredEgress>,
+    calls: Vec<Sealed>,
     quotas: Vec<StoredQuota>,
 }
 
@@ -311,7 +322,7 @@ impl Task {
                 let mut pending = self.shared.pending.lock();
                 (std::mem::take(&mut pending.flushes), pending.closed)
             };
-            let written = self.write_everything(closed || !flushes.is_empty()).await.map_err(|error| reason(&error));
+            let written = self.write_everything(closed || !flushes.is_empty()).await.map_err(|error| chain(&error));
             self.report(&written);
             for flush in flushes {
                 // Whoever asked may have stopped waiting.
@@ -404,6 +415,7 @@ impl Drop for Task {
         pending.rows.clear();
         pending.quotas.clear();
         pending.egress.clear();
+        pending.calls.clear();
         for flush in std::mem::take(&mut pending.flushes) {
             let written = if lost + state == 0 { Ok(()) } else { Err("the writer has ended".to_owned()) };
             drop(flush.send(written));
@@ -429,22 +441,10 @@ fn longer(wait: Option<Millis>) -> Millis {
     wait.map_or(FIRST_RETRY, |wait| (wait + wait).min(LAST_RETRY))
 }
 
-/// The chain of causes in one line.
-fn reason(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 impl Batch {
     fn is_empty(&self) -> bool {
         let nothing = self.records.is_empty() && self.touched.is_empty() && self.rows.is_empty();
-        nothing && self.egress.is_empty() && self.quotas.is_empty()
+        nothing && self.egress.is_empty() && self.calls.is_empty() && self.quotas.is_empty()
     }
 
     /// Takes all that is urgent at least, and up to [`BATCH`] items, oldest records first.
@@ -456,6 +456,7 @@ impl Batch {
         }
         self.rows.extend(std::mem::take(&mut pending.rows).into_values());
         self.egress.extend(std::mem::take(&mut pending.egress).into_values());
+        self.calls.extend(std::mem::take(&mut pending.calls).into_values());
         while self.touched.len() < BATCH
             && let Some(touch) = pending.touched.pop_first()
         {
@@ -479,8 +480,12 @@ impl Batch {
             resilience::write(&mut transaction, row).await?;
         }
         for egress in &self.egress {
-            resilience::write_egress(&mut transaction, egress).await?;
+            // A convenience must not keep state and requests from being written.
+            if let Err(error) = resilience::write_egress(&mut transaction, egress).await {
+                tracing::warn!(error = chain(&error), "where an account leaves could not be put down");
+            }
         }
+        translation_memory::write(&mut transaction, &self.calls).await?;
         for quota in &self.quotas {
             quota::write(&mut transaction, quota).await?;
         }

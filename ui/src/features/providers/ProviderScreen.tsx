@@ -12,6 +12,7 @@ import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { breakerNow } from "@/lib/breaker";
 import { useNow } from "@/lib/use-now";
+import { AccountTurns } from "./AccountTurns";
 import { ConnectionTable } from "./ConnectionTable";
 import { SwitchAllMenu } from "./SwitchAllMenu";
 import { useConnectionsTest } from "./use-connections-test";
@@ -91,8 +92,10 @@ export function ProviderScreen() {
             filter={filter}
             openId={connectionId}
             testing={test.running}
+            failed={test.failed}
           />
         )}
+        {list.length > 1 && <AccountTurns providerId={providerId} connections={list} />}
       </Screen>
       <Outlet />
     </>

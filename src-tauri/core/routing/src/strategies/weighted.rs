@@ -78,7 +78,9 @@ impl Streaks {
     fn count(&mut self, combo: &str, step: &str) {
         match self.0.get(combo) {
             Some(streak) => streak.served = streak.served.saturating_add(1),
-            None => self.0.insert(combo, Streak { step: step.to_owned(), served: 1 }),
+            None => {
+                self.0.insert(combo, Streak { step: step.to_owned(), served: 1 });
+            }
         }
     }
 }

@@ -24,9 +24,9 @@ use crate::topics::{Method, Operation, operation};
 use crate::view::*;
 use crate::{
     Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
-    combos::*, connections::*, cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*,
-    models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*, resilience_connections::*, settings::*,
-    simulate::*, usage::*,
+    combos::*, connections::*, cooldowns::*, explain::*, flags::*, health::*, health_history::*, keys::*, lockouts::*,
+    management_token::*, models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*,
+    resilience_connections::*, settings::*, simulate::*, usage::*,
 };
 
 use document::{Document, Shape};
@@ -162,6 +162,7 @@ fn operations() -> Api {
     route!(api, requests_list(query: RequestFilter) -> Requests);
     route!(api, request_get(id) -> RequestDetail);
     route!(api, requests_delete(body: RequestsDeletion) -> RequestsDeleted);
+    route!(api, health_history(query: HealthHistoryQuery) -> HealthHistory);
     route!(api, usage_summary(query: UsageQuery) -> UsageSummary);
     route!(api, quota_list(query: QuotaFilter) -> QuotaStatus);
     route!(api, quota_refresh(body: QuotaRefresh) -> QuotaStatus);
@@ -183,6 +184,9 @@ fn operations() -> Api {
     route!(api, settings_get() -> SettingsTree);
     route!(api, settings_update(body: SettingsPatch) -> SettingsTree);
     route!(api, settings_fields() -> SettingFields);
+    route!(api, feature_flags_list() -> FeatureFlags);
+    route!(api, feature_flag_set(id, body: FeatureFlagValue) -> FeatureFlagReply);
+    route!(api, feature_flag_unset(id) -> FeatureFlagReply);
     route!(api, management_token_get() -> ManagementToken);
     route!(api, management_token_rotate() -> ManagementToken);
     api

@@ -10,6 +10,7 @@ mod combo;
 mod combo_trial;
 mod connection;
 mod explanation;
+mod flag;
 mod health;
 mod key;
 mod live;
@@ -36,7 +37,7 @@ pub use combo::{
 pub use combo_trial::{
     ComboMetric, ComboMetrics, ComboMetricsQuery, ComboPreview, ComboPreviewed, ComboSubject, ComboSubjectFields,
     ComboTargetMetric, ComboTest, ComboTestResult, ComboTestResults, PlacedBy, PreviewedFactor, PreviewedRequest,
-    PreviewedTarget, SkippedStep,
+    PreviewedTarget, SkippedStep, StoredCombo,
 };
 pub use connection::{
     BatchTest, BatchTestResult, BatchTestResults, Breaker, BreakerState, Connection, ConnectionChange,
@@ -48,12 +49,14 @@ pub use explanation::{
     ConnectionOutlook, ExclusionCause, ExclusionExplanation, ExpectedAnswer, ExplainQuery, ResilienceExplanation,
     RouteExplanation, RouteKind, TargetExplanation,
 };
+pub use flag::{FeatureFlag, FeatureFlagReply, FeatureFlagValue, FeatureFlags, FlagGroup};
 pub use health::{
-    BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, MemoryUsage, ProviderBreaker, ProviderHealth,
-    ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
+    BreakerCounts, ConnectionCounts, CredentialCheck, Health, HealthHistory, HealthHistoryQuery, HealthLockout,
+    HealthStatus, HealthStretch, MemoryUsage, ProviderBreaker, ProviderHealth, ProviderSummary, RateLimitStatus,
+    StoreHealth, SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
-pub use live::{Changed, EventsQuery, Live, Topic};
+pub use live::{Changed, EventsQuery, Live, Topic, UnderwayRequest, UnderwayStage};
 pub use model::{
     Alias, AliasChange, AliasDraft, AliasReply, Aliases, Model, ModelFilter, ModelPrice, ModelSupports, Models,
 };
