@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(threads()).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             say(&format!("the system gives no threads: {error}"));
@@ -65,6 +65,12 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
     };
     runtime.block_on(dispatch(arguments))
+}
+
+/// Threads that serve: half as many as there are processors. The agent, and a model on this computer, need the others; and
+/// tasks of one request that share a thread hand over to each other without waking another.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
 
 async fn dispatch(arguments: Arguments) -> ExitCode {

@@ -19,7 +19,8 @@ use crate::usage_estimate;
 /// left and everything is dropped, as aborted.
 pub(crate) struct Recorder {
     gateway: Gateway,
-    record: Box<RequestRecord>,
+    /// Copied when it changes after somebody else got it; the store gets it at the end.
+    record: Arc<RequestRecord>,
     pub(crate) journey: Journey,
     open: Option<AttemptRecord>,
     /// How long the next attempt waited for its turn.
@@ -52,7 +53,7 @@ pub(crate) struct End<'a> {
 
 impl Recorder {
     pub(crate) fn new(gateway: &Gateway, request: &ClientRequest) -> Self {
-        let record = Box::new(RequestRecord {
+        let record = Arc::new(RequestRecord {
             id: request.id.clone(),
             at: request.arrived,
             method: request.method.to_string(),
@@ -113,9 +114,13 @@ impl Recorder {
     /// For a call that is part of the same story: [`Recorder::absorb`] takes it up. Also stands in where the story was
     /// handed on; by itself it tells nothing.
     pub(crate) fn part(&self) -> Self {
+        let mut record = Arc::clone(&self.record);
+        if record.usage != Usage::default() {
+            Arc::make_mut(&mut record).usage = Usage::default();
+        }
         Recorder {
             gateway: self.gateway.clone(),
-            record: Box::new(RequestRecord { usage: Usage::default(), ..RequestRecord::clone(&self.record) }),
+            record,
             journey: Journey::default(),
             open: None,
             queued: Millis::ZERO,
@@ -146,7 +151,7 @@ impl Recorder {
     /// The present call was answered, and the story goes on with another one.
     pub(crate) fn next_call(&mut self) {
         self.end_attempt(SUCCESS, "next_step", None);
-        let usage = std::mem::take(&mut self.record.usage);
+        let usage = std::mem::take(self.usage());
         let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
         if usage != Usage::default() {
             self.earlier.push((usage, cost));
@@ -156,8 +161,9 @@ impl Recorder {
 
     /// The request asks a combo.
     pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
-        self.record.combo_name = Some(name.to_owned());
-        self.record.strategy = Some(strategy.to_owned());
+        let record = Arc::make_mut(&mut self.record);
+        record.combo_name = Some(name.to_owned());
+        record.strategy = Some(strategy.to_owned());
         self.row.change(|row| row.combo_name = Some(name.to_owned()));
     }
 
@@ -240,7 +246,7 @@ impl Recorder {
         self.open = part.open.take().map(|open| AttemptRecord { n, ..open });
         self.output_bytes = part.output_bytes;
         self.warn(std::mem::take(&mut part.journey.warnings));
-        let (record, of_part) = (&mut self.record, &mut part.record);
+        let (record, of_part) = (Arc::make_mut(&mut self.record), Arc::make_mut(&mut part.record));
         record.target = of_part.target;
         record.provider = of_part.provider.take();
         record.model = of_part.model.take();
@@ -275,11 +281,12 @@ impl Recorder {
 
     /// Who is asked, should nothing more come of it.
     pub(crate) fn addressed(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
-        self.record.target = Some(target);
-        self.record.provider = Some(candidate.provider.clone());
-        self.record.model = Some(candidate.model.clone());
-        self.record.connection = Some(candidate.connection.clone());
-        self.record.connection_name = Some(connection_name.to_owned());
+        let record = Arc::make_mut(&mut self.record);
+        record.target = Some(target);
+        record.provider = Some(candidate.provider.clone());
+        record.model = Some(candidate.model.clone());
+        record.connection = Some(candidate.connection.clone());
+        record.connection_name = Some(connection_name.to_owned());
     }
 
     /// The response head arrived.
@@ -305,7 +312,8 @@ impl Recorder {
             && open.first_token.is_none()
         {
             open.first_token = Some(now.since(open.started_at));
-            self.record.time_to_first_token = Some(now.since(self.record.at));
+            let record = Arc::make_mut(&mut self.record);
+            record.time_to_first_token = Some(now.since(record.at));
             self.row.turn_to(Stage::Answering, now);
         }
     }
@@ -343,7 +351,7 @@ impl Recorder {
     }
 
     pub(crate) fn usage(&mut self) -> &mut Usage {
-        &mut self.record.usage
+        &mut Arc::make_mut(&mut self.record).usage
     }
 
     /// What the finished request cost in US dollars, where a price is known.
@@ -358,7 +366,7 @@ impl Recorder {
         }
         self.end_attempt(SUCCESS, "answer", None);
         let now = self.gateway.now();
-        let record = &mut self.record;
+        let record = Arc::make_mut(&mut self.record);
         record.status = end.status;
         record.outcome = end.outcome;
         record.error_code = end.error_code.map(str::to_owned);
@@ -379,7 +387,7 @@ impl Recorder {
             warnings: std::mem::take(&mut self.journey.warnings),
         };
         self.gateway.counters().tokens(now, record.usage.output.unwrap_or(0));
-        self.gateway.store().record_request(RequestRecord::clone(record));
+        self.gateway.store().record_request(Arc::clone(&self.record));
         self.gateway.announce(&[Topic::Requests, Topic::Usage]);
         self.record.usage
     }

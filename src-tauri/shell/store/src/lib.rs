@@ -31,6 +31,7 @@ mod database;
 mod error;
 mod folder;
 mod key_value;
+mod many_rows;
 mod nodes;
 mod quota;
 mod requests;

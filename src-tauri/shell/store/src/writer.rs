@@ -68,7 +68,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Pending {
-    records: VecDeque<RequestRecord>,
+    records: VecDeque<Arc<RequestRecord>>,
     touched: BTreeMap<ClientKeyId, Timestamp>,
     rows: BTreeMap<Key, Row>,
     egress: BTreeMap<ConnectionId, StoredEgress>,
@@ -118,7 +118,7 @@ impl WriteBehind {
         WriteBehind { shared }
     }
 
-    pub(crate) fn record_request(&self, record: RequestRecord) {
+    pub(crate) fn record_request(&self, record: Arc<RequestRecord>) {
         self.put_down(|pending| {
             if pending.closed || pending.records.len() >= QUEUE {
                 pending.dropped += 1;
@@ -298,7 +298,7 @@ impl Pending {
 /// What one transaction writes.
 #[derive(Default)]
 struct Batch {
-    records: Vec<RequestRecord>,
+    records: Vec<Arc<RequestRecord>>,
     touched: Vec<(ClientKeyId, Timestamp)>,
     rows: Vec<Row>,
     egress: Vec<StoredEgress>,
