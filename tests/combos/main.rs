@@ -5,6 +5,7 @@
 
 mod answers;
 mod gates;
+mod quota_share;
 mod simulate;
 mod strategies;
 mod team;

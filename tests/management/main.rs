@@ -8,5 +8,6 @@ mod events;
 mod keys;
 mod nodes;
 mod quota;
+mod quota_pools;
 mod rules;
 mod settings;

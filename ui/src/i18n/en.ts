@@ -2,6 +2,7 @@
 import { about, keys, names, security } from "./en.access";
 import { combos } from "./en.combos";
 import { limits, quota } from "./en.limits";
+import { pools } from "./en.pools";
 import { requests } from "./en.requests";
 import {
   connectionHealth,
@@ -313,6 +314,7 @@ export const en = {
   combos,
   limits,
   quota,
+  pools,
   simulate,
   requests,
   resilience,

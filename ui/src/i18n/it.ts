@@ -3,6 +3,7 @@ import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { combos } from "./it.combos";
 import { limits, quota } from "./it.limits";
+import { pools } from "./it.pools";
 import { requests } from "./it.requests";
 import {
   connectionHealth,
@@ -317,6 +318,7 @@ export const it: Messages = {
   combos,
   limits,
   quota,
+  pools,
   simulate,
   requests,
   resilience,

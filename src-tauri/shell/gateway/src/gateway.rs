@@ -32,6 +32,7 @@ use crate::judge::OperatorRules;
 use crate::learned_limits;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
+use crate::quota_pools::Pools;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
@@ -85,6 +86,7 @@ struct Inner {
     keys: ArcSwap<Keys>,
     aliases: ArcSwap<Vec<ModelAlias>>,
     combos: ArcSwap<Combos>,
+    pools: ArcSwap<Pools>,
     discovered: ArcSwap<Discovered>,
     discovered_at: Mutex<BTreeMap<ProviderId, Timestamp>>,
     names: ArcSwap<NameTable>,
@@ -136,6 +138,7 @@ impl Gateway {
             keys: ArcSwap::default(),
             aliases: ArcSwap::default(),
             combos: ArcSwap::default(),
+            pools: ArcSwap::default(),
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
@@ -164,6 +167,8 @@ impl Gateway {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
+        self.load_quota_pools().await?;
+        self.restore_pool_use().await;
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
         self.rebuild_names();
         let learned = learned_limits::load(self.store()).await?;
@@ -295,6 +300,11 @@ impl Gateway {
         self.0.combos.load_full()
     }
 
+    /// Where the pools stand; see [`Gateway::quota_pools`].
+    pub(crate) fn pools(&self) -> &ArcSwap<Pools> {
+        &self.0.pools
+    }
+
     /// What names of models are resolved against.
     pub fn names(&self) -> Arc<NameTable> {
         self.0.names.load_full()
@@ -348,9 +358,10 @@ impl Gateway {
         Ok(())
     }
 
-    /// Client keys changed in the store.
+    /// Client keys changed in the store, and with them perhaps who shares what.
     pub async fn reload_keys(&self) -> Result<(), Error> {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
+        self.load_quota_pools().await?;
         self.announce(&[Topic::Keys]);
         Ok(())
     }

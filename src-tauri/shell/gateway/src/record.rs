@@ -5,10 +5,12 @@ use domain::wire::code;
 use domain::{Candidate, Dialect, Millis, Usage};
 use http::StatusCode;
 use routing::Journey;
+use routing::quota_share::leases::Lease;
 
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::quota_pools::{self, Share};
 use crate::telemetry::Sample;
 use crate::usage_estimate;
 
@@ -27,6 +29,8 @@ pub(crate) struct Recorder {
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
+    /// The request's part in a quota pool.
+    share: Option<Share>,
 }
 
 /// How a request ended, in the words of its row.
@@ -79,6 +83,7 @@ impl Recorder {
             estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
             output_bytes: 0,
             finished: false,
+            share: None,
         }
     }
 
@@ -95,6 +100,7 @@ impl Recorder {
             estimated_input: self.estimated_input,
             output_bytes: 0,
             finished: true,
+            share: None,
         }
     }
 
@@ -131,6 +137,21 @@ impl Recorder {
         self.record.strategy = Some(strategy.to_owned());
     }
 
+    /// It asks by way of a quota pool, and there perhaps leaves room for others.
+    pub(crate) fn of_pool(&mut self, share: Share, lowered: bool) {
+        self.share = Some(share);
+        if lowered {
+            self.warn(vec![quota_pools::LOWERED.to_owned()]);
+        }
+    }
+
+    /// The account of the pool that was chosen for it.
+    pub(crate) fn holds(&mut self, lease: Option<Lease>) {
+        if let Some(share) = &mut self.share {
+            share.hold(lease);
+        }
+    }
+
     /// How the account was chosen, in one word.
     pub(crate) fn strategy(&self) -> &str {
         self.record.strategy.as_deref().unwrap_or("single")
@@ -163,6 +184,9 @@ impl Recorder {
         self.record.model = Some(candidate.model.clone());
         self.record.connection = Some(candidate.connection.clone());
         self.record.connection_name = Some(connection_name.to_owned());
+        if let Some(share) = &mut self.share {
+            share.goes_to(&candidate.connection);
+        }
         self.open = Some(AttemptRecord {
             n,
             provider: candidate.provider.clone(),
@@ -280,6 +304,8 @@ impl Recorder {
             record.usage.add(&usage);
             record.cost = record.cost.zip(cost).map(|(sum, cost)| sum + cost);
         }
+        let share = self.share.take();
+        quota_pools::charge(&self.gateway, share.as_ref(), record);
         record.trace = Trace {
             rule: self.journey.rule,
             attempts: std::mem::take(&mut self.journey.attempts),

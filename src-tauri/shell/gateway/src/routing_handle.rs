@@ -7,11 +7,12 @@ use domain::{Clock, Millis};
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
-use routing::combo::{Combo, Config, Expansion};
+use routing::combo::{Combo, Config, Expansion, Strategy};
 use routing::memory::{Dispatch, Lasting};
 use routing::plan::Refusal;
+use routing::quota_share::leases::Lease;
 use routing::view::RequestFacts;
-use routing::{Memory, Plan, Route, View};
+use routing::{Memory, Plan, Route, View, quota_share};
 use settings::Settings;
 use tokio::sync::Notify;
 
@@ -96,10 +97,25 @@ impl RoutingHandle {
         documents.remove(MEMORY).and_then(|document| serde_json::from_value(document).ok()).unwrap_or_default()
     }
 
-    /// Plans one request; its turn is taken.
-    pub(crate) fn plan(&self, route: &Route<'_>, expansion: Expansion, view: &View<'_>) -> Result<Plan, Refusal> {
+    /// Plans one request; its turn is taken. Of a quota-share combo, the account chosen first counts the request as under
+    /// way until the lease is given back.
+    pub(crate) fn plan(
+        &self,
+        route: &Route<'_>,
+        expansion: Expansion,
+        view: &View<'_>,
+    ) -> Result<(Plan, Option<Lease>), Refusal> {
         let State { memory, rng } = &mut *self.state.lock();
-        routing::plan(route, expansion, view, memory, rng)
+        let plan = routing::plan(route, expansion, view, memory, rng)?;
+        let shares = matches!(route, Route::Combo { strategy: Strategy::QuotaShare, .. });
+        let first = plan.first().filter(|_| shares);
+        let lease = first.map(|first| memory.shares.leases.acquire(quota_share::slot(first), view.now));
+        Ok((plan, lease))
+    }
+
+    /// What keys and accounts share, for one look or one change.
+    pub(crate) fn shares<T>(&self, act: impl FnOnce(&mut quota_share::Memory) -> T) -> T {
+        act(&mut self.state.lock().memory.shares)
     }
 
     /// A copy of what strategies remember, for whoever plans without sending anything.

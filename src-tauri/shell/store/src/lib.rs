@@ -15,6 +15,7 @@
 //! | `requests.rs`, `usage.rs` | what traffic leaves behind |
 //! | `resilience.rs` | what is spared and why |
 //! | `quota.rs` | what is left of accounts |
+//! | `quota_pools.rs` | accounts that several keys share, and what each used |
 //! | `routing_memory.rs` | what strategies remember |
 //! | `writer.rs` | the write-behind task |
 //! | `folder.rs`, `database.rs` | the data folder and its lock, the file, its migrations |
@@ -32,6 +33,7 @@ mod folder;
 mod key_value;
 mod nodes;
 mod quota;
+mod quota_pools;
 mod requests;
 mod resilience;
 mod routing_memory;
@@ -50,6 +52,7 @@ pub use combos::Renamed;
 pub use connections::{CredentialChange, StoredConnection};
 pub use error::{CredentialError, Error};
 pub use quota::QuotaPoint;
+pub use quota_pools::StoredPool;
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};
 pub use usage::{GroupBy, UsageGroup, UsageSummary, UsageTotals};
 pub use writer::StoreHealth;

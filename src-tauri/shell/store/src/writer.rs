@@ -1,7 +1,7 @@
 //! Written behind: one task, bounded memory, one transaction at a time.
 //!
-//! Traffic puts request records into a queue, and the latest use of each key and the latest state of each breaker,
-//! connection and lock into maps. The task writes all of it in one transaction a quarter of a second after the first of
+//! Traffic puts request records into a queue, and the latest use of each key and of each shared account and the latest
+//! state of each breaker, connection and lock into maps. The task writes all of it in one transaction a quarter of a second after the first of
 //! them (quotas, which change with every reply, three seconds after), at 256 of them, at once when a connection's owner has to act, when asked to, and at the end. Without anything
 //! waiting it sleeps.
 //!
@@ -17,14 +17,17 @@ use ::resilience::stored::{StoredEgress, StoredQuota};
 use domain::request_log::RequestRecord;
 use domain::{ClientKeyId, Clock, ConnectionId, Millis, Timestamp};
 use parking_lot::Mutex;
+use routing::quota_share::fair_share;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::database::Database;
+use crate::error::reason;
 use crate::folder::Folder;
+use crate::quota_pools::UseKey;
 use crate::resilience::Key;
-use crate::{Error, client_keys, quota, requests, resilience, usage};
+use crate::{Error, client_keys, quota, quota_pools, requests, resilience, usage};
 
 /// Longest that anything waits while writing works.
 const DELAY: Millis = Millis::new(250);
@@ -71,6 +74,7 @@ struct Pending {
     rows: BTreeMap<Key, Row>,
     egress: BTreeMap<ConnectionId, StoredEgress>,
     quotas: BTreeMap<ConnectionId, StoredQuota>,
+    pool_use: BTreeMap<UseKey, fair_share::Row>,
     /// When the first of the quotas was put down.
     quotas_at: Option<Timestamp>,
     /// Something waits that must not.
@@ -186,6 +190,16 @@ impl WriteBehind {
         });
     }
 
+    pub(crate) fn record_pool_use(&self, rows: Vec<fair_share::Row>) {
+        self.put_down(|pending| {
+            if pending.closed || rows.is_empty() {
+                return false;
+            }
+            pending.pool_use.extend(rows.into_iter().map(|row| (UseKey::of(&row), row)));
+            true
+        });
+    }
+
     /// Drops what waits about a connection that is gone.
     pub(crate) fn forget(&self, id: &ConnectionId) {
         let mut pending = self.shared.pending.lock();
@@ -258,7 +272,7 @@ impl Shared {
 
 impl Pending {
     fn waiting(&self) -> usize {
-        self.records.len() + self.touched.len() + self.rows.len() + self.egress.len()
+        self.records.len() + self.touched.len() + self.rows.len() + self.egress.len() + self.pool_use.len()
     }
 
     /// Nothing waits, and the task holds nothing either.
@@ -290,6 +304,7 @@ struct Batch {
     rows: Vec<Row>,
     egress: Vec<StoredEgress>,
     quotas: Vec<StoredQuota>,
+    pool_use: Vec<fair_share::Row>,
 }
 
 struct Task {
@@ -397,10 +412,12 @@ impl Drop for Task {
         pending.records.clear();
         pending.touched.clear();
         let quotas = self.batch.quotas.len() + pending.quotas.len();
-        let state = self.batch.rows.len() + pending.rows.len() + quotas;
+        let shares = self.batch.pool_use.len() + pending.pool_use.len();
+        let state = self.batch.rows.len() + pending.rows.len() + quotas + shares;
         pending.rows.clear();
         pending.quotas.clear();
         pending.egress.clear();
+        pending.pool_use.clear();
         for flush in std::mem::take(&mut pending.flushes) {
             let written = if lost + state == 0 { Ok(()) } else { Err("the writer has ended".to_owned()) };
             drop(flush.send(written));
@@ -426,22 +443,10 @@ fn longer(wait: Option<Millis>) -> Millis {
     wait.map_or(FIRST_RETRY, |wait| (wait + wait).min(LAST_RETRY))
 }
 
-/// The chain of causes in one line.
-fn reason(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 impl Batch {
     fn is_empty(&self) -> bool {
         let nothing = self.records.is_empty() && self.touched.is_empty() && self.rows.is_empty();
-        nothing && self.egress.is_empty() && self.quotas.is_empty()
+        nothing && self.egress.is_empty() && self.quotas.is_empty() && self.pool_use.is_empty()
     }
 
     /// Takes all that is urgent at least, and up to [`BATCH`] items, oldest records first.
@@ -453,6 +458,7 @@ impl Batch {
         }
         self.rows.extend(std::mem::take(&mut pending.rows).into_values());
         self.egress.extend(std::mem::take(&mut pending.egress).into_values());
+        self.pool_use.extend(std::mem::take(&mut pending.pool_use).into_values());
         while self.touched.len() < BATCH
             && let Some(touch) = pending.touched.pop_first()
         {
@@ -480,6 +486,9 @@ impl Batch {
         }
         for quota in &self.quotas {
             quota::write(&mut transaction, quota).await?;
+        }
+        for row in &self.pool_use {
+            quota_pools::write_use(&mut transaction, row).await?;
         }
         Ok(transaction.commit().await?)
     }

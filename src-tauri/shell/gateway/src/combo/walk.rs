@@ -241,7 +241,9 @@ impl<'p> Walk<'_, 'p> {
 
     /// Everyone who is left is full: waits for the first of them.
     async fn wait_for_a_place(mut self) -> Ended {
-        if !self.end.recorder.journey.attempts.is_empty() || self.full.is_empty() {
+        // Of a quota pool nobody is refused for want of a place, whatever was tried before.
+        let may_wait = self.end.recorder.journey.attempts.is_empty() || self.asked.pool().is_some();
+        if !may_wait || self.full.is_empty() {
             return Ended::Nobody(Box::new(self.end));
         }
         let Full { target, combo, at, step } = self.full.remove(0);
