@@ -2,7 +2,7 @@
 //! resilience specification, 14.4 and 14.5).
 
 use acceptance::{Connection, Reply, World, chat_body, messages_body};
-use domain::Millis;
+use domain::{Dialect, Millis};
 use fake_upstream::{Break, Gate, Step};
 use http::Method;
 use serde_json::{Value, json};
@@ -190,6 +190,59 @@ async fn a_place_is_held_to_the_end_of_a_stream_and_given_back_however_it_ends()
         all_succeed(shared.asking(1)).await;
         shared.world.check_invariants().await;
     }
+}
+
+#[tokio::test]
+async fn a_request_that_is_sent_once_more_keeps_its_place_over_the_pause() {
+    // QS-07
+    let shared = Shared::start(1).await;
+    shared.open_pool().await;
+    let account = &shared.accounts[0];
+    let specific = json!({ "disableCooling": true, "baseUrl": shared.world.upstream.base_url(Dialect::Chat) });
+    shared.world.change(account, json!({ "max_concurrent": 1, "providerSpecificData": specific })).await;
+    let gate = Gate::closed();
+    let answer = Step::ok("from 0").held(&gate);
+    shared.world.script(account).then(Step::error(500, "not now")).then(answer.clone()).then(answer);
+    let mut asking = shared.asking(1);
+    shared.world.wait_for_endings(account, 1).await;
+    asking.extend(shared.asking(1));
+    shared.world.wait_for_waiting(1).await;
+    assert_eq!(shared.world.calls(account).len(), 1, "nobody takes the place of whoever pauses");
+    shared.world.advance(Millis::seconds(2));
+    shared.world.wait_for_calls(account, 2).await;
+    assert_eq!(shared.world.picture().waiting, 1);
+    gate.open();
+    all_succeed(asking).await;
+    assert_eq!(shared.world.calls(account).len(), 3);
+    all_succeed(shared.asking(1)).await;
+    shared.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn whoever_is_beyond_a_soft_share_waits_behind_those_who_are_not() {
+    let shared = Shared::start(1).await;
+    let (greedy, modest) = (shared.key("greedy").await, shared.key("modest").await);
+    shared.pool(requests_an_hour(2), json!([greedy.part(1, "soft"), modest.part(1, "hard")])).await;
+    who(&shared.ask(&greedy).await);
+    shared.cap(0, 1).await;
+    let account = &shared.accounts[0];
+    let gate = shared.hold(0);
+    let ask = |key: &Key, text: &str| {
+        let (agent, body) = (shared.world.agent().with_key(&key.text), chat_body(MODEL, false));
+        let body = body.replace("hello", text);
+        tokio::spawn(async move { agent.post("/v1/chat/completions", body).await })
+    };
+    let mut asking = vec![ask(&modest, "first")];
+    shared.world.wait_for_calls(account, 2).await;
+    asking.push(ask(&greedy, "greedy"));
+    shared.world.wait_for_waiting(1).await;
+    asking.push(ask(&modest, "modest"));
+    shared.world.wait_for_waiting(2).await;
+    gate.open();
+    all_succeed(asking).await;
+    let order: Vec<String> = shared.world.calls(account).iter().skip(2).map(|call| call.json().to_string()).collect();
+    assert!(order[0].contains("modest") && order[1].contains("greedy"), "{order:?}");
+    shared.world.check_invariants().await;
 }
 
 #[tokio::test]

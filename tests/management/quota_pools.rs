@@ -44,7 +44,10 @@ async fn a_pool_is_made_read_changed_and_removed() {
         "allocations": null, "updatedAt": made["updatedAt"],
     });
     let changed = world.managed(Method::PATCH, &place(&made), Some(change.clone())).await["pool"].clone();
-    assert_eq!((&changed["name"], &changed["slug"], &changed["allocations"]), (&json!("Home"), &json!("home"), &json!([])));
+    assert_eq!(
+        (&changed["name"], &changed["slug"], &changed["allocations"]),
+        (&json!("Home"), &json!("home"), &json!([]))
+    );
     assert_eq!(changed["connections"], made["connections"], "what was not named stays");
     let stale = world.manage(Method::PATCH, &place(&made), Some(change)).await;
     assert_eq!(stale.status, 409, "{}", stale.text());
@@ -78,17 +81,24 @@ async fn what_makes_no_sense_is_refused_with_its_field() {
         ("allocations.0.apiKeyId", "allocations", json!([{ "apiKeyId": "nobody", "weight": 1, "policy": "soft" }])),
         ("allocations.0.weight", "allocations", json!([part(-1.0)])),
         ("allocations.1.apiKeyId", "allocations", json!([part(1.0), part(1.0)])),
-        ("allocations.0.capValue", "allocations", json!([{ "apiKeyId": key, "weight": 1, "policy": "soft", "capValue": 0 }])),
+        (
+            "allocations.0.capValue",
+            "allocations",
+            json!([{ "apiKeyId": key, "weight": 1, "policy": "soft", "capValue": 0 }]),
+        ),
     ] {
-        let mut body = json!({ "name": "Team", "connections": [c1.id], "dimensions": [dimension("requests", "5h", 10.0)] });
+        let mut body =
+            json!({ "name": "Team", "connections": [c1.id], "dimensions": [dimension("requests", "5h", 10.0)] });
         body[member] = value;
         let reply = world.manage(Method::POST, POOLS, Some(body)).await;
         assert_eq!(reply.status, 400, "{field}: {}", reply.text());
         let details = reply.json()["error"]["details"].clone();
-        let fields: Vec<&str> = details.as_array().expect("details").iter().filter_map(|it| it["field"].as_str()).collect();
+        let fields: Vec<&str> =
+            details.as_array().expect("details").iter().filter_map(|it| it["field"].as_str()).collect();
         assert!(fields.contains(&field), "{field}: {details}");
     }
-    let reply = world.manage(Method::POST, POOLS, Some(json!({ "name": "Team", "connections": [c1.id], "odd": 1 }))).await;
+    let reply =
+        world.manage(Method::POST, POOLS, Some(json!({ "name": "Team", "connections": [c1.id], "odd": 1 }))).await;
     assert_eq!(reply.status, 400, "{}", reply.text());
     assert_eq!(world.managed(Method::GET, POOLS, None).await["pools"], json!([]));
     world.check_invariants().await;
@@ -119,11 +129,9 @@ async fn pools_outlive_a_restart_and_follow_their_keys() {
         { "apiKeyId": a, "weight": 1, "policy": "hard" }, { "apiKeyId": b, "weight": 3, "policy": "soft" },
     ]);
     let dimensions = json!([{ "unit": "requests", "window": "daily", "limit": 8 }]);
-    let made = make(
-        &world,
-        json!({ "name": "Team", "connections": [c1.id], "dimensions": dimensions, "allocations": parts }),
-    )
-    .await;
+    let made =
+        make(&world, json!({ "name": "Team", "connections": [c1.id], "dimensions": dimensions, "allocations": parts }))
+            .await;
     world.restart().await;
     assert_eq!(world.managed(Method::GET, &place(&made), None).await["pool"], made);
     let state = world.managed(Method::GET, &format!("{}/state", place(&made)), None).await;

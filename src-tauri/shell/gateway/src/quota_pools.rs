@@ -22,6 +22,7 @@ use routing::quota_share::percent::Asker;
 use routing::quota_share::{Dimension, Pool, PoolModel, Unit, Window};
 use store::StoredPool;
 
+use crate::attempt::Kept;
 use crate::error::{Blame, GatewayError};
 use crate::events::Topic;
 use crate::exhaustion::iso;
@@ -239,11 +240,13 @@ pub(crate) struct Share {
     gateway: Gateway,
     pool: Arc<StoredPool>,
     lease: Option<Lease>,
+    /// Its place at an account between two attempts.
+    pub(crate) kept: Option<Kept>,
 }
 
 impl Share {
     pub(crate) fn new(gateway: &Gateway, pool: &Arc<StoredPool>) -> Self {
-        Share { gateway: gateway.clone(), pool: Arc::clone(pool), lease: None }
+        Share { gateway: gateway.clone(), pool: Arc::clone(pool), lease: None, kept: None }
     }
 
     /// The account that was chosen for it counts it as under way from now on.
@@ -257,6 +260,10 @@ impl Share {
         if let Some(lease) = self.lease.take() {
             self.lease = Some(self.gateway.routing().shares(|memory| memory.leases.moved(lease, account.as_str())));
         }
+    }
+
+    pub(crate) fn has_place_at(&self, account: &ConnectionId) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.is_at(account))
     }
 
     pub(crate) fn let_go(&mut self) {

@@ -2,11 +2,12 @@
 
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, Dialect, Millis, Usage};
+use domain::{Candidate, ConnectionId, Dialect, Millis, Usage};
 use http::StatusCode;
 use routing::Journey;
 use routing::quota_share::leases::Lease;
 
+use crate::attempt::{Attempt, Kept};
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -149,6 +150,27 @@ impl Recorder {
     pub(crate) fn holds(&mut self, lease: Option<Lease>) {
         if let Some(share) = &mut self.share {
             share.hold(lease);
+        }
+    }
+
+    /// Whether it kept its place at the account from the attempt before (resilience specification, 14.4).
+    pub(crate) fn has_place_at(&self, account: &ConnectionId) -> bool {
+        self.share.as_ref().is_some_and(|share| share.has_place_at(account))
+    }
+
+    /// The attempt failed; its place, where it had one, is kept for the next at the same account.
+    pub(crate) fn keeps_place(&mut self, kept: Option<Kept>) {
+        if let Some(share) = &mut self.share {
+            share.kept = kept;
+        }
+    }
+
+    /// The next attempt goes on in the place that was kept; at another account that place is free.
+    pub(crate) fn goes_on_in_place(&mut self, attempt: &mut Attempt, account: &ConnectionId) {
+        if let Some(kept) = self.share.as_mut().and_then(|share| share.kept.take())
+            && kept.is_at(account)
+        {
+            attempt.put_back(kept);
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use domain::{Exclusion, Mechanism, Millis, Outcome, Timestamp};
+use domain::{ConnectionId, Exclusion, Mechanism, Millis, Outcome, Timestamp};
 use resilience::{LocalLimit, Patience, Refusal, tool_limit};
 use routing::combo::Strategy;
 use routing::decision::{self, Decision, Position, Stop};
@@ -187,7 +187,7 @@ impl<'p> Walk<'_, 'p> {
         let mut steps = self.accounts(target);
         let mut repeat = Repeat::default();
         while let Some(step) = steps.pop_front() {
-            let terms = self.terms(target);
+            let terms = self.terms(target, &step.candidate.connection);
             let permit = match admit::at_once(self.gateway, &step, &terms) {
                 Ok(permit) => permit,
                 Err(exclusion) => {
@@ -219,14 +219,14 @@ impl<'p> Walk<'_, 'p> {
         steps.into()
     }
 
-    fn terms<'t>(&'t self, target: &'t Target) -> Terms<'t> {
+    fn terms<'t>(&'t self, target: &'t Target, account: &ConnectionId) -> Terms<'t> {
         let combo_gate = match self.asked.combo.strategy {
             Strategy::RoundRobin => Some(resilience::ComboGate::Target {
                 combo: &self.asked.combo.name,
                 execution_key: &target.execution_key,
                 cap: self.asked.config.concurrency_per_model,
             }),
-            Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare),
+            Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare { lowered: self.asked.lowered }),
             _ => None,
         };
         let config = &self.asked.config;
@@ -235,6 +235,7 @@ impl<'p> Walk<'_, 'p> {
             tools: self.request.glance.tool_count,
             quota_cutoff: self.asked.combo.strategy != Strategy::Auto,
             combo_gate,
+            has_share: self.end.recorder.has_place_at(account),
             patience: Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
         }
     }
@@ -247,7 +248,7 @@ impl<'p> Walk<'_, 'p> {
             return Ended::Nobody(Box::new(self.end));
         }
         let Full { target, combo, at, step } = self.full.remove(0);
-        let terms = self.terms(target);
+        let terms = self.terms(target, &step.candidate.connection);
         let turn = tokio::select! {
             biased;
             turn = admit::in_turn(self.gateway, &step, &terms) => turn,
@@ -281,10 +282,11 @@ impl<'p> Walk<'_, 'p> {
         target: &Target,
         at: usize,
         step: Step,
-        attempt: Attempt,
+        mut attempt: Attempt,
         more_accounts: bool,
         repeat: &mut Repeat,
     ) -> Tried {
+        self.end.recorder.goes_on_in_place(&mut attempt, &step.candidate.connection);
         let routing = self.gateway.routing();
         let strategy = self.asked.combo.strategy;
         let connection = step.candidate.connection.clone();
@@ -325,7 +327,7 @@ impl<'p> Walk<'_, 'p> {
         target: &Target,
         at: usize,
         step: Step,
-        attempt: Attempt,
+        mut attempt: Attempt,
         failed: Failed,
         more_accounts: bool,
         repeat: &mut Repeat,
@@ -341,6 +343,7 @@ impl<'p> Walk<'_, 'p> {
             more_accounts,
             remaining: &remaining,
         };
+        self.end.recorder.keeps_place(attempt.keep_share());
         if decision::may_charge_provider(&position) {
             attempt.settle(&failed.diagnosis.outcome);
         } else {
