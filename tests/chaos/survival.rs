@@ -262,6 +262,19 @@ impl Drop for SmallDisk {
     }
 }
 
+/// A pool of every account, which counts requests; its id.
+async fn pool(program: &Program, http: &reqwest::Client) -> String {
+    let shown = program.manage(http, Method::GET, "/api/providers", None).await;
+    let accounts: Vec<&str> =
+        shown["connections"].as_array().expect("connections").iter().filter_map(|one| one["id"].as_str()).collect();
+    let body = json!({
+        "name": "Team", "connections": accounts,
+        "dimensions": [{ "unit": "requests", "window": "daily", "limit": 100 }],
+    });
+    let made = program.manage(http, Method::POST, "/api/quota/pools", Some(body)).await;
+    made["pool"]["id"].as_str().expect("an id").to_owned()
+}
+
 #[tokio::test]
 async fn a_full_disk_stops_the_log_and_not_the_traffic() {
     let Some(disk) = SmallDisk::mount(8) else {
@@ -272,6 +285,7 @@ async fn a_full_disk_stops_the_log_and_not_the_traffic() {
     let program = Program::start(disk.path()).await;
     let http = client();
     let key = program.set_up(&http, &upstream).await;
+    let pool = pool(&program, &http).await;
     let filler = disk.fill();
     let degraded = async {
         loop {
@@ -286,6 +300,14 @@ async fn a_full_disk_stops_the_log_and_not_the_traffic() {
         }
     };
     tokio::time::timeout(PATIENCE, degraded).await.expect("health says that nothing can be written");
+    // What keys share goes by memory alone.
+    for _ in 0..3 {
+        let reply = program.ask_for(&http, &key, "qtSd/team/anthropic/m1").await;
+        assert_eq!(reply.status(), 200, "a pool lets traffic through");
+        assert!(rest(reply).await.is_some());
+    }
+    let state = program.manage(&http, Method::GET, &format!("/api/quota/pools/{pool}/state"), None).await;
+    assert_eq!(state["dimensions"][0]["used"], 3.0, "{state}");
     // A write that cannot be kept is refused and not pretended.
     let account = json!({"provider": "openai", "name": "c2", "apiKey": "k".repeat(64)});
     let (status, reply) =

@@ -121,8 +121,7 @@ async fn requests_to_a_pool_go_one_after_another_up_to_the_cap_of_the_account() 
     for (cap, limited, at_once) in [(Some(1), true, 1), (Some(2), true, 2), (None, true, 5), (Some(1), false, 5)] {
         let shared = Shared::start(1).await;
         shared.open_pool().await;
-        let switch = json!({ "quotaShareConcurrencyLimit": { "enabled": limited } });
-        shared.world.managed(Method::PATCH, "/api/resilience", Some(switch)).await;
+        shared.world.resilience(json!({ "quotaShareConcurrencyLimit": { "enabled": limited } })).await;
         if let Some(cap) = cap {
             shared.cap(0, cap).await;
         }

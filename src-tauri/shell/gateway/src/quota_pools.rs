@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use catalog::Catalog;
 use domain::client_key::ClientKey;
 use domain::request_log::{RequestOutcome, RequestRecord};
 use domain::wire::code;
@@ -22,6 +23,7 @@ use routing::quota_share::percent::Asker;
 use routing::quota_share::{Dimension, Pool, PoolModel, Unit, Window};
 use store::StoredPool;
 
+use crate::address_book::Connections;
 use crate::attempt::Kept;
 use crate::error::{Blame, GatewayError};
 use crate::events::Topic;
@@ -55,6 +57,26 @@ impl Pools {
     /// The pool that names with this slug lead to.
     pub fn of_slug(&self, slug: &str) -> Option<&Arc<StoredPool>> {
         self.iter().find(|stored| stored.pool.slug == slug)
+    }
+
+    /// The combo behind a pool's model, and the pool; none where there is no such pool or it has no account there.
+    pub fn combo(
+        &self,
+        named: &PoolModel,
+        catalog: &Catalog,
+        connections: &Connections,
+    ) -> Option<(Combo, Arc<StoredPool>)> {
+        let stored = self.of_slug(&named.slug)?;
+        let provider = &catalog.by_name(named.provider.as_str())?.id;
+        let there = connections.of_provider(provider).map(|entry| entry.connection.id.clone());
+        let accounts: Vec<ConnectionId> = there.filter(|id| stored.pool.connections.contains(id)).collect();
+        if accounts.is_empty() {
+            return None;
+        }
+        let name = stored.pool.model_name(provider, &named.model).to_string();
+        let mut combo = Combo::made_up(&name, Strategy::QuotaShare);
+        combo.models = vec![step(provider, &named.model, accounts)];
+        Some((combo, Arc::clone(stored)))
     }
 
     /// Whether some pool divides the percentages of the account.
@@ -121,24 +143,6 @@ impl Gateway {
         let known: Vec<f64> = pool.connections.iter().filter_map(used).collect();
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         (!known.is_empty()).then_some(mean * 100.0 / dimension.limit)
-    }
-
-    /// The combo behind a pool's model, and the pool; none where there is no such pool or it has no account there.
-    pub(crate) fn pool_combo(&self, named: &PoolModel) -> Option<(Combo, Arc<StoredPool>)> {
-        let pools = self.quota_pools();
-        let stored = pools.of_slug(&named.slug)?;
-        let catalog = self.catalog();
-        let provider = &catalog.by_name(named.provider.as_str())?.id;
-        let connections = self.connections();
-        let there = connections.of_provider(provider).map(|entry| entry.connection.id.clone());
-        let accounts: Vec<ConnectionId> = there.filter(|id| stored.pool.connections.contains(id)).collect();
-        if accounts.is_empty() {
-            return None;
-        }
-        let mut combo =
-            Combo::made_up(&stored.pool.model_name(provider, &named.model).to_string(), Strategy::QuotaShare);
-        combo.models = vec![step(provider, &named.model, accounts)];
-        Some((combo, Arc::clone(stored)))
     }
 
     /// Names of pools that lead to the same model, or what the same pool offers.

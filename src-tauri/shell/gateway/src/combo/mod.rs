@@ -80,7 +80,7 @@ impl Asked {
 
     /// The combo behind a model of a quota pool (gateway specification, 3.6).
     pub(crate) fn of_pool(gateway: &Gateway, named: &PoolModel) -> Option<Self> {
-        let (combo, pool) = gateway.pool_combo(named)?;
+        let (combo, pool) = gateway.quota_pools().combo(named, &gateway.catalog(), &gateway.connections())?;
         Some(Asked { pool: Some(pool), ..Asked::of_draft(gateway, combo) })
     }
 
