@@ -154,3 +154,39 @@ fn contract_names_are_spelt_once() {
         }
     }
 }
+
+/// The names of one crate's module in backticks, each with whether "(next)" follows: `crate::module`, `crate::{a, b}`.
+fn named_modules(text: &str) -> Vec<(String, String, bool)> {
+    let crates: BTreeMap<&str, &str> =
+        CORE.iter().map(|name| (*name, "core")).chain(SHELL.iter().map(|name| (*name, "shell"))).collect();
+    let mut found = Vec::new();
+    let mut pieces = text.split('`').skip(1);
+    while let (Some(name), Some(after)) = (pieces.next(), pieces.next()) {
+        let Some((package, path)) = name.split_once("::") else { continue };
+        let Some(half) = crates.get(package) else { continue };
+        let path = path.trim_matches(['{', '}']);
+        for module in path.split(", ") {
+            let module = module.replace("::", "/");
+            found.push((
+                format!("{package}::{module}"),
+                format!("src-tauri/{half}/{package}/src/{module}"),
+                after.starts_with(" (next)"),
+            ));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_book_of_the_house_names_modules_where_they_are() {
+    let book = fs::read_to_string(root().join("docs/architecture.md")).expect("the book is there");
+    let (_, section) = book.split_once("## 20. Where each behaviour lives").expect("a section 20");
+    let (section, _) = section.split_once("## 21.").expect("a section 21");
+    let modules: Vec<_> =
+        named_modules(section).into_iter().filter(|(name, ..)| !name.contains(char::is_uppercase)).collect();
+    assert!(modules.len() > 40, "the table is read: {modules:?}");
+    for (name, path, next) in modules {
+        let there = [format!("{path}.rs"), format!("{path}/mod.rs")].iter().any(|file| root().join(file).is_file());
+        assert_ne!(there, next, "`{name}`: a module that is there has no (next) behind it, one that is not has");
+    }
+}

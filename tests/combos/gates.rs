@@ -101,6 +101,51 @@ async fn a_full_target_is_passed_over_without_hurting_it() {
     team.world.check_invariants().await;
 }
 
+/// A request that waits at two full accounts; the first is shut out meanwhile, the second serves it.
+async fn shut_out_while_waiting(model: &str) {
+    let team = Team::start().await;
+    let second = team.world.connect("openai", "d").await;
+    team.combo("both", "priority", json!(["openai/m1"]), json!({ "queueTimeoutMs": 60_000, "maxRetries": 0 })).await;
+    let gates = [Gate::closed(), Gate::closed()];
+    team.world.script(&team.accounts[0]).then(Step::error(429, "slow down").held(&gates[0]));
+    team.world.script(&second).then(Step::ok("from 1").held(&gates[1])).then(Step::ok("from 2"));
+    for account in [&team.accounts[0], &second] {
+        team.world.change(account, json!({ "maxConcurrent": 1 })).await;
+    }
+    let mut first = ask_often(&team, model, 1);
+    team.world.wait_for_calls(&team.accounts[0], 1).await;
+    first.extend(ask_often(&team, model, 1));
+    team.world.wait_for_calls(&second, 1).await;
+    let waiting = ask_often(&team, model, 1);
+    team.world.wait_for_waiting(1).await;
+    gates[0].open();
+    team.world.wait_for_endings(&team.accounts[0], 1).await;
+    gates[1].open();
+    for asking in waiting {
+        assert_eq!(who(&asking.await.expect("an answer")), 2, "it went on to the second");
+    }
+    let row = team.world.last_request().await;
+    let excluded = row["trace"]["exclusions"].as_array().expect("a list");
+    let first_account: Vec<_> =
+        excluded.iter().filter(|record| record["connectionId"] == json!(team.accounts[0].id)).collect();
+    assert_eq!(first_account.len(), 1, "each account once: {row}");
+    assert_eq!(first_account[0]["mechanism"], "connection_cooldown", "{row}");
+    for asking in first {
+        asking.await.expect("an answer");
+    }
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn whoever_is_shut_out_while_one_waited_for_it_is_listed_and_the_next_is_waited_for() {
+    shut_out_while_waiting("openai/m1").await;
+}
+
+#[tokio::test]
+async fn in_a_combo_too_whoever_is_shut_out_while_one_waited_is_listed_and_the_next_is_waited_for() {
+    shut_out_while_waiting("both").await;
+}
+
 /// Sends so many requests for a model or combo at once.
 fn ask_often(team: &Team, model: &str, times: usize) -> Vec<JoinHandle<Reply>> {
     let ask = |_| {

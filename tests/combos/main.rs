@@ -9,4 +9,5 @@ mod quota_share;
 mod simulate;
 mod strategies;
 mod team;
+mod tools;
 mod walk;

@@ -128,6 +128,22 @@ async fn a_target_that_may_be_left_for_an_exhausted_quota_only_keeps_the_request
 }
 
 #[tokio::test]
+async fn the_failure_of_a_protected_target_is_a_502_where_the_flag_says_so() {
+    let team = Team::start().await;
+    let protected = json!({ "model": "openai/m1", "fallbackOnlyOnQuotaExhaustion": true });
+    team.combo("kept", "priority", json!([protected, "deepseek/m1"]), json!({ "maxRetries": 0 })).await;
+    team.fails(0, 500);
+    let flag = "/api/settings/feature-flags/PROTECTED_PRIORITY_INFRA_502_ENABLED";
+    team.world.managed(Method::PUT, flag, Some(json!({ "value": true }))).await;
+    let reply = team.ask("kept").await;
+    assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (502, "bad_gateway"), "{}", reply.text());
+    team.world.managed(Method::DELETE, flag, None).await;
+    team.world.reset(&team.accounts[0]).await;
+    assert_eq!(team.ask("kept").await.status, 503);
+    assert_eq!(team.calls(), [2, 0, 0]);
+}
+
+#[tokio::test]
 async fn a_combo_s_own_text_comes_before_what_the_client_s_system_says() {
     let team = Team::start().await;
     let body = json!({

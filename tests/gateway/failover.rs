@@ -51,6 +51,25 @@ fn faults(ask: &Ask, stream: bool) -> Vec<(&'static str, Step)> {
     faults
 }
 
+#[tokio::test]
+async fn a_request_that_is_too_large_for_one_account_is_shown_to_the_next() {
+    // EC-21
+    let world = World::start().await;
+    let accounts = [world.connect("openai", "first").await, world.connect("openai", "second").await];
+    let ask = Ask::new(Dialect::Chat, false);
+    world.script(&accounts[0]).then(Step::error(413, "request entity too large"));
+    let reply = world.agent().post(&ask.path, ask.body.clone()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(accounts[1].id.as_str()));
+    world.script(&accounts[1]).then(Step::error(413, "request entity too large"));
+    let reply = world.agent().post(&ask.path, ask.body.clone()).await;
+    assert_refused(&ask, &reply, 413);
+    for account in &accounts {
+        assert_eq!((world.calls(account).len(), world.cooling(account)), (2, None));
+    }
+    world.check_invariants().await;
+}
+
 async fn next_serves(world: &World, ask: &Ask, stream: bool) {
     let first = world.connect(ask.provider, "first").await;
     let second = world.connect(ask.provider, "second").await;

@@ -2,11 +2,14 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
+mod accounts;
+mod affinity;
 mod edge;
 mod failover;
 mod fixtures;
 mod headers;
 mod keys;
+mod last_resort;
 mod limits;
 mod models;
 mod names;

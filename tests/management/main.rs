@@ -5,6 +5,7 @@
 mod combos;
 mod connections;
 mod events;
+mod flags;
 mod keys;
 mod nodes;
 mod quota;

@@ -24,7 +24,7 @@ async fn key_of(world: &World, name: &str) -> String {
 #[tokio::test]
 async fn a_pool_is_made_read_changed_and_removed() {
     let world = World::start().await;
-    let (c1, c2) = (world.connect("codex", "c1").await, world.connect("kimi", "c2").await);
+    let (c1, c2) = (world.connect("codex", "c1").await, world.connect("kimi-coding-apikey", "c2").await);
     let key = key_of(&world, "laptop").await;
     let allocation = json!({ "apiKeyId": key, "weight": 2.0, "capValue": 10.0, "policy": "burst" });
     let body = json!({ "name": "Team One", "connections": [c1.id, c2.id], "allocations": [allocation] });

@@ -148,6 +148,43 @@ async fn an_account_that_refuses_old_thinking_is_asked_once_more_without_it() {
 }
 
 #[tokio::test]
+async fn a_combo_asks_a_target_that_refuses_old_thinking_once_more_without_it_before_the_next() {
+    let upstreams = Upstreams::start().await;
+    let world = &upstreams.world;
+    let (first, second) = (upstreams.of(Dialect::Messages), upstreams.of(Dialect::Chat));
+    let steps = json!({ "name": "two", "strategy": "priority", "models": ["anthropic/m1", "deepseek/m1"] });
+    world.managed(http::Method::POST, "/api/combos", Some(steps)).await;
+    let refusal = || Step::error(400, "messages.1.content.0: Invalid `signature` in `thinking` block");
+    let body = json!({
+        "model": "two", "max_tokens": 2048, "thinking": {"type": "enabled", "budget_tokens": 1024},
+        "messages": [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "t", "signature": "old"},
+                {"type": "text", "text": "a"},
+            ]},
+            {"role": "user", "content": "r"},
+        ],
+    });
+    world.script_model(first, "m1").then(refusal()).then(Step::ok("Hello"));
+    let reply = world.agent().post("/v1/messages", body.to_string()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.header("x-omniroute-warnings"), Some("DROPPED_REASONING"));
+    let calls = world.calls(first);
+    assert_eq!((calls.len(), world.calls(second).len()), (2, 0));
+    assert!(!calls[1].json().to_string().contains("thinking"), "{}", calls[1].json());
+    let row = world.last_request().await;
+    assert_eq!(row["trace"]["attempts"][0]["decision"], "retry_without_thinking", "{row}");
+
+    // Once for each target: the second refusal sends the request on.
+    world.script_model(first, "m1").times(2, refusal());
+    let reply = world.agent().post("/v1/messages", body.to_string()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!((world.calls(first).len(), world.calls(second).len()), (4, 1));
+    world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn reasoning_goes_back_to_a_host_that_wants_it_on_calls() {
     let upstreams = Upstreams::start().await;
     let connection = upstreams.of(Dialect::Chat);

@@ -13,6 +13,7 @@ import { PickProviderPanel } from "@/features/connections/PickProviderPanel";
 import { CooldownsScreen } from "@/features/cooldowns/CooldownsScreen";
 import { readCooldownSearch } from "@/features/cooldowns/search";
 import { ExplainScreen } from "@/features/explain/ExplainScreen";
+import { FlagsScreen } from "@/features/flags/FlagsScreen";
 import { BreakerPanel } from "@/features/health/BreakerPanel";
 import { HealthScreen } from "@/features/health/HealthScreen";
 import { HomeScreen } from "@/features/home/HomeScreen";
@@ -169,6 +170,7 @@ const modelCooldowns = createRoute({
   component: ModelCooldownsScreen,
 });
 const lockout = createRoute({ getParentRoute: () => settings, path: "/lockout", component: ModelLockoutScreen });
+const flags = createRoute({ getParentRoute: () => settings, path: "/flags", component: FlagsScreen });
 const names = createRoute({ getParentRoute: () => settings, path: "/names", component: NamesScreen });
 const addName = createRoute({ getParentRoute: () => names, path: "/add", staticData: panel, component: AddNamePanel });
 const name = createRoute({ getParentRoute: () => names, path: "/$nameId", staticData: panel, component: NamePanel });
@@ -202,6 +204,7 @@ const routeTree = root.addChildren([
     resilience,
     modelCooldowns,
     lockout,
+    flags,
     names.addChildren([addName, name]),
     keys.addChildren([addKey, key]),
     agents,

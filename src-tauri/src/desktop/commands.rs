@@ -4,8 +4,8 @@
 use control::view::*;
 use control::{
     ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns,
-    explain, health, keys, lockouts, management_token, models, nodes, probes, quota, quota_pools, requests, resilience,
-    resilience_connections, settings, simulate, usage,
+    explain, flags, health, keys, lockouts, management_token, models, nodes, probes, quota, quota_pools, requests,
+    resilience, resilience_connections, settings, simulate, usage,
 };
 use tauri::State;
 
@@ -120,5 +120,8 @@ command!(simulate::routing_simulate(input: RoutingSimulation) -> RoutingSimulate
 command!(settings::settings_get() -> SettingsTree);
 command!(settings::settings_update(input: SettingsPatch) -> SettingsTree);
 command!(settings::settings_fields() -> SettingFields);
+command!(flags::feature_flags_list() -> FeatureFlags);
+command!(flags::feature_flag_set(id, input: FeatureFlagValue) -> FeatureFlagReply);
+command!(flags::feature_flag_unset(id) -> FeatureFlagReply);
 command!(management_token::management_token_get() -> ManagementToken);
 command!(management_token::management_token_rotate() -> ManagementToken);

@@ -24,7 +24,7 @@ export const pools = {
   goneKey: "A key that is gone",
   standings: {
     allowed: "Served",
-    lowered: "Served, makes room for others",
+    lowered: "Served after others",
     refused: "Refused",
   },
   again: {
@@ -40,8 +40,8 @@ export const pools = {
     most === null ? `${requests} under way` : `${requests} of ${most} under way`,
   namesOf: (names: number) => count(names, "model name:", "model names:"),
   amounts: {
-    requests: (requests: number) => count(requests, "request", "requests"),
-    tokens: (tokens: string) => `${tokens} tokens`,
+    requests: (amount: string) => `${amount} requests`,
+    tokens: (amount: string) => `${amount} tokens`,
   },
   units: { percent: "Percent of the account", requests: "Requests", tokens: "Tokens", usd: "US dollars" },
   windows: { "5h": "5 hours", hourly: "an hour", daily: "a day", weekly: "a week", monthly: "30 days" },

@@ -122,6 +122,7 @@ export const requests = {
     decisions: {
       answer: "Its answer was passed on.",
       next_connection: "Went on to the next connection.",
+      emergency_fallback: "No credit was left: one try went to the emergency fallback.",
       last: "No other connection was left to try.",
       stop: "Stopped: another connection would have said the same.",
       left: "Nothing more to do.",
@@ -192,6 +193,9 @@ export const requests = {
     warnings: "Changed on the way",
     changes: {
       BACKGROUND_DEGRADE: "“background” was removed: the answer was given directly instead.",
+      EMERGENCY_FALLBACK: "The provider had no credit left: the emergency fallback answered.",
+      EMERGENCY_FALLBACK_TOOLS: "The emergency fallback was not tried: the request brings tools.",
+      EMERGENCY_FALLBACK_UNAVAILABLE: "The emergency fallback was not tried: no connection there could be asked.",
     },
 
     ids: "Identifiers",

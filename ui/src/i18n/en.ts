@@ -1,6 +1,7 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
 import { combos } from "./en.combos";
+import { flags } from "./en.flags";
 import { limits, quota } from "./en.limits";
 import { pools } from "./en.pools";
 import { requests } from "./en.requests";
@@ -13,6 +14,7 @@ import {
   modelLockout,
   resilience,
 } from "./en.resilience";
+import { accounts } from "./en.routing";
 import { simulate } from "./en.simulate";
 import { counter } from "./plural";
 
@@ -313,6 +315,8 @@ export const en = {
   names,
   combos,
   limits,
+  accounts,
+  flags,
   quota,
   pools,
   simulate,

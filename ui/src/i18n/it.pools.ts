@@ -25,7 +25,7 @@ export const pools: Messages["pools"] = {
   goneKey: "Una chiave che non c'è più",
   standings: {
     allowed: "Servita",
-    lowered: "Servita, lascia posto alle altre",
+    lowered: "Servita dopo le altre",
     refused: "Rifiutata",
   },
   again: {
@@ -40,8 +40,8 @@ export const pools: Messages["pools"] = {
   underWay: (requests, most) => (most === null ? `${requests} in corso` : `${requests} di ${most} in corso`),
   namesOf: (names) => count(names, "nome di modello:", "nomi di modelli:"),
   amounts: {
-    requests: (requests) => count(requests, "richiesta", "richieste"),
-    tokens: (tokens) => `${tokens} token`,
+    requests: (amount) => `${amount} richieste`,
+    tokens: (amount) => `${amount} token`,
   },
   units: { percent: "Percento dell'account", requests: "Richieste", tokens: "Token", usd: "Dollari USA" },
   windows: { "5h": "5 ore", hourly: "un'ora", daily: "un giorno", weekly: "una settimana", monthly: "30 giorni" },

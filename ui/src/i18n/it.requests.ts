@@ -124,6 +124,7 @@ export const requests: Messages["requests"] = {
     decisions: {
       answer: "La sua risposta è stata consegnata.",
       next_connection: "Si è passati alla connessione successiva.",
+      emergency_fallback: "Non c'era più credito: un tentativo è andato al ripiego d'emergenza.",
       last: "Non restava nessun'altra connessione da provare.",
       stop: "Ci si è fermati: un'altra connessione avrebbe detto lo stesso.",
       left: "Non c'era altro da fare.",
@@ -194,6 +195,10 @@ export const requests: Messages["requests"] = {
     warnings: "Modificato lungo la strada",
     changes: {
       BACKGROUND_DEGRADE: "«background» è stato tolto: la risposta è arrivata direttamente.",
+      EMERGENCY_FALLBACK: "Il provider non aveva più credito: ha risposto il ripiego d'emergenza.",
+      EMERGENCY_FALLBACK_TOOLS: "Il ripiego d'emergenza non è stato provato: la richiesta porta strumenti.",
+      EMERGENCY_FALLBACK_UNAVAILABLE:
+        "Il ripiego d'emergenza non è stato provato: nessuna connessione lì era disponibile.",
     },
 
     ids: "Identificativi",

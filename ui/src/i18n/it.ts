@@ -2,6 +2,7 @@
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
 import { combos } from "./it.combos";
+import { flags } from "./it.flags";
 import { limits, quota } from "./it.limits";
 import { pools } from "./it.pools";
 import { requests } from "./it.requests";
@@ -14,6 +15,7 @@ import {
   modelLockout,
   resilience,
 } from "./it.resilience";
+import { accounts } from "./it.routing";
 import { simulate } from "./it.simulate";
 import { counter } from "./plural";
 
@@ -317,6 +319,8 @@ export const it: Messages = {
   names,
   combos,
   limits,
+  accounts,
+  flags,
   quota,
   pools,
   simulate,

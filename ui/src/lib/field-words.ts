@@ -14,6 +14,8 @@ export function fieldWords(path: string, messages: Messages): FieldWords {
     ...messages.settings.fields,
     ...messages.resilience.fields,
     ...messages.limits.fields,
+    ...messages.accounts.fields,
+    ...messages.flags.fields,
     ...messages.combos.fields,
   };
   return fields[path] ?? fields[settingKey(path)] ?? { label: path };

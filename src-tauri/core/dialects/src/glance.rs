@@ -43,7 +43,7 @@ pub struct Glance {
     /// Responses `background:true`: the member with its comma, ready to be cut out.
     pub background: Option<Range<usize>>,
     /// A stable name of the conversation (resilience specification, 9.2): `metadata.session_id`, the session part of
-    /// `metadata.user_id`, `conversation_id`, `session_id`, `prompt_cache_key`, else `user`.
+    /// `metadata.user_id`, `conversation_id`, `session_id`, `prompt_cache_key`.
     pub session_hint: Option<String>,
     /// Where a member can be added.
     pub(crate) insert: Insert,

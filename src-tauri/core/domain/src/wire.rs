@@ -16,6 +16,8 @@ pub mod header {
     pub const FALLBACK_ATTEMPTS: &str = "x-omniroute-fallback-attempts";
     pub const WARNINGS: &str = "x-omniroute-warnings";
     pub const SESSION_ID: &str = "x-omniroute-session-id";
+    /// Which target stood in for which, on an answer of the last resort (resilience specification, 21.1).
+    pub const EMERGENCY_FALLBACK: &str = "x-omniroute-emergency-fallback";
     pub const PROVIDER_BREAKER: &str = "x-omniroute-provider-breaker";
     pub const SHOULD_RETRY: &str = "x-should-retry";
     pub const RETRY_AFTER: &str = "retry-after";

@@ -275,6 +275,11 @@ impl Engine {
         Effects { events, rows, ..Effects::default() }
     }
 
+    /// When an account was last asked; none, never.
+    pub fn last_used_at(&self, connection: &ConnectionId) -> Option<Timestamp> {
+        self.connections.get(connection)?.last_used_at
+    }
+
     /// Requests under way at one account.
     pub fn in_flight(&self, connection: &ConnectionId) -> u32 {
         self.gates.in_flight(&GateKey::Account(connection.clone()))

@@ -51,21 +51,25 @@ fn first_number(text: &str) -> Option<u32> {
 impl ToolLimits {
     /// A provider refused and named its limit. Says whether that is news.
     pub fn on_refusal(&mut self, provider: &ProviderId, limit: u32, now: Timestamp) -> bool {
-        if !NAMED.contains(&limit) || self.limit(provider, now).is_some_and(|known| known < limit) {
+        if !NAMED.contains(&limit) || self.learned(provider, now).is_some_and(|known| known < limit) {
             return false;
         }
         let before = self.learned.insert(provider.clone(), Learned { limit, at: now });
         before.is_none_or(|before| before.limit != limit)
     }
 
-    /// The learned limit of a provider.
-    pub fn limit(&self, provider: &ProviderId, now: Timestamp) -> Option<u32> {
-        self.learned.get(provider).filter(|learned| now < learned.at + BELIEVED).map(|learned| learned.limit)
+    /// The limit of a provider, learned or `stated` by the catalogue: the lower one holds.
+    pub fn limit(&self, provider: &ProviderId, stated: Option<u32>, now: Timestamp) -> Option<u32> {
+        self.learned(provider, now).into_iter().chain(stated).min()
     }
 
-    /// The limit that such a request exceeds, learned or `stated` by the catalogue.
+    /// The limit that such a request exceeds.
     pub fn check(&self, provider: &ProviderId, stated: Option<u32>, tools: u32, now: Timestamp) -> Option<u32> {
-        self.limit(provider, now).into_iter().chain(stated).min().filter(|limit| tools > *limit)
+        self.limit(provider, stated, now).filter(|limit| tools > *limit)
+    }
+
+    fn learned(&self, provider: &ProviderId, now: Timestamp) -> Option<u32> {
+        self.learned.get(provider).filter(|learned| now < learned.at + BELIEVED).map(|learned| learned.limit)
     }
 
     /// Drops what is no longer believed.

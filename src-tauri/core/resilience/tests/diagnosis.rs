@@ -150,8 +150,8 @@ fn a_bare_status_decides() {
         (KEY.says(504, ""), "server_error, counts, connection"),
         (KEY.says(524, ""), "server_error, connection"),
         (KEY.says(529, ""), "overloaded, connection"),
-        (KEY.says(413, ""), "context_overflow, for 0s, Nobody, target"), // EC-21
-        (KEY.says(429, ""), "rate_limit, connection"),                   // EC-03
+        (KEY.says(413, ""), "context_overflow, for 0s, Nobody, connection"), // EC-21
+        (KEY.says(429, ""), "rate_limit, connection"),                       // EC-03
         (SIGNED_IN.says(429, ""), "rate_limit, connection"),
         (KEY.says(432, ""), "quota_exhausted, for 3600s, connection"), // EC-22
         (KEY.says(409, "conflict"), "server_error, connection"),

@@ -12,6 +12,8 @@
 //! | content policy, malformed request | stop, and show it |
 //! | context too long | next, if somebody has a larger window or is another model |
 //! | too many tokens of output asked for | once more with the stated limit, then next |
+//! | earlier thinking that is not taken back | once more without it, then as the refusal says |
+//! | 413 | next account, then as a context that is too long |
 //! | too many tools, unknown or refused model, other 400 and 422 | next in a combo, else show it |
 //! | 401, 402, 403, 429 | next account, then next target |
 //! | 408, 500, 502, 503, 504, 524, 529 | once more, then next |
@@ -42,6 +44,8 @@ pub struct Ended<'a> {
     pub benched: bool,
     /// The refusal is about the number of tools (`resilience::tool_limit`).
     pub too_many_tools: bool,
+    /// The refusal is about earlier thinking in the request (gateway specification, 2.7, rule 3).
+    pub refuses_thoughts: bool,
 }
 
 /// Where in the plan that was.
@@ -56,6 +60,8 @@ pub struct Position<'a> {
     pub repeated: u32,
     /// The limit of output was lowered for this target already.
     pub adjusted: bool,
+    /// Earlier thinking was taken out for this target already.
+    pub thoughtless: bool,
     /// Another account may serve this target.
     pub more_accounts: bool,
     /// What is left of the plan.
@@ -73,6 +79,8 @@ pub enum Decision {
     Adjust {
         max_output: u64,
     },
+    /// The same target at once, without earlier thinking.
+    ThinkLess,
     /// Another account of the same target, at once.
     NextAccount,
     /// The next target after a pause.
@@ -161,6 +169,9 @@ impl Ended<'_> {
 }
 
 fn row(ended: &Ended<'_>, position: &Position<'_>) -> Ruling {
+    if ended.refuses_thoughts && !position.thoughtless {
+        return Ruling { decision: Decision::ThinkLess, marks: Vec::new() };
+    }
     match ended.outcome {
         Outcome::Success(_) => stop(Stop::Surface),
         Outcome::Neutral(Neutral::ClientAborted | Neutral::Abandoned) => stop(Stop::Silent),
@@ -193,6 +204,7 @@ fn refused(ended: &Ended<'_>, position: &Position<'_>) -> Ruling {
 fn failed(failure: &Failure, ended: &Ended<'_>, position: &Position<'_>) -> Ruling {
     match failure.reason {
         Reason::InvalidRequest => refused(ended, position),
+        Reason::ContextOverflow if ended.status == Some(413) && position.more_accounts => next(position, Vec::new()),
         Reason::ContextOverflow => overflow(position),
         Reason::ModelNotFound => elsewhere(position, vec![model_of(position)]),
         Reason::ModelAccessDenied => account(position, vec![model_of(position)]),

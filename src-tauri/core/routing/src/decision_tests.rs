@@ -11,10 +11,12 @@ struct Case {
     hopeless: bool,
     benched: bool,
     tools: bool,
+    thoughts: bool,
     direct: bool,
     per_model: bool,
     repeated: u32,
     adjusted: bool,
+    thoughtless: bool,
     more_accounts: bool,
     protected: bool,
     remaining: Vec<Target>,
@@ -29,10 +31,12 @@ fn case(outcome: Outcome, status: Option<u16>) -> Case {
         hopeless: false,
         benched: false,
         tools: false,
+        thoughts: false,
         direct: false,
         per_model: false,
         repeated: 0,
         adjusted: false,
+        thoughtless: false,
         more_accounts: false,
         protected: false,
         remaining: targets(3).split_off(1),
@@ -60,6 +64,7 @@ impl Case {
             hopeless: self.hopeless,
             benched: self.benched,
             too_many_tools: self.tools,
+            refuses_thoughts: self.thoughts,
         };
         let position = Position {
             combo: (!self.direct).then_some(&self.config),
@@ -68,6 +73,7 @@ impl Case {
             nature: &nature,
             repeated: self.repeated,
             adjusted: self.adjusted,
+            thoughtless: self.thoughtless,
             more_accounts: self.more_accounts,
             remaining: &remaining,
         };
@@ -142,6 +148,24 @@ fn a_prompt_that_is_too_long_needs_another_model_or_a_larger_window() {
     assert_eq!(overflows.decision(), Decision::Stop(Stop::ContextOverflow));
     overflows.remaining.clear();
     assert_eq!(overflows.decision(), Decision::Stop(Stop::ContextOverflow));
+}
+
+#[test]
+fn a_request_that_is_too_large_for_one_account_is_shown_to_the_next() {
+    // EC-21
+    let too_large = Case { more_accounts: true, ..fails(Reason::ContextOverflow, 413) };
+    assert_eq!(too_large.run(1, 0), Ruling { decision: Decision::NextAccount, marks: vec![] });
+    assert_eq!(fails(Reason::ContextOverflow, 413).run(1, 0), Ruling { decision: NEXT, marks: vec![model()] });
+    let too_long = Case { more_accounts: true, ..fails(Reason::ContextOverflow, 400) };
+    assert_eq!(too_long.decision(), NEXT, "the window is the model's, not the account's");
+}
+
+#[test]
+fn thinking_that_is_refused_is_left_out_once() {
+    let refused = Case { thoughts: true, ..refuses("invalid signature in thinking block") };
+    assert_eq!(refused.run(1, 0), Ruling { decision: Decision::ThinkLess, marks: vec![] });
+    assert_eq!(refused.run(30, 0).decision, Decision::Stop(Stop::MaxAttempts));
+    assert_eq!(Case { thoughtless: true, ..refused }.decision(), NEXT);
 }
 
 #[test]
@@ -266,6 +290,7 @@ fn a_ruling_is_remembered_by_the_journey() {
         hopeless: false,
         benched: false,
         too_many_tools: false,
+        refuses_thoughts: false,
     };
     let mut decisions = Vec::new();
     for target in &others[..3] {
@@ -277,6 +302,7 @@ fn a_ruling_is_remembered_by_the_journey() {
             nature: &nature,
             repeated: 0,
             adjusted: false,
+            thoughtless: false,
             more_accounts: false,
             remaining: &remaining,
         };
@@ -293,6 +319,7 @@ fn a_ruling_is_remembered_by_the_journey() {
         nature: &nature,
         repeated: 0,
         adjusted: false,
+        thoughtless: false,
         more_accounts: false,
         remaining: &same,
     };

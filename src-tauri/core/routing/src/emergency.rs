@@ -62,6 +62,9 @@ pub enum Resort {
     Not(&'static str),
 }
 
+/// Why not: the request brings tools, which the other model may not know how to use.
+pub const TOOLS: &str = "tools";
+
 /// Decides for one request.
 pub fn resort(case: &Case<'_>, config: &Config) -> Resort {
     let text = case.message.to_lowercase();
@@ -70,7 +73,7 @@ pub fn resort(case: &Case<'_>, config: &Config) -> Resort {
         (!config.enabled, "switched_off"),
         (!empty, "not_about_budget"),
         (case.combo, "combo"),
-        (case.tools, "tools"),
+        (case.tools, TOOLS),
         (case.tried, "already_tried"),
     ]
     .into_iter()

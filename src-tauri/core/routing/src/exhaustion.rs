@@ -82,6 +82,10 @@ fn nothing_attempted(journey: &Journey, now: Timestamp) -> Answer {
             return answer;
         }
     }
+    // The limit is the provider's: what the other accounts wait for cannot help.
+    if journey.excluded_by(Mechanism::ToolLimit).is_some() {
+        return plain(400, code::TOOL_LIMIT_EXCEEDED);
+    }
     if journey.excluded_by(Mechanism::CircuitBreaker).is_some() {
         return waiting(503, code::PROVIDER_CIRCUIT_OPEN, journey, now);
     }
@@ -161,13 +165,18 @@ fn soonest(journey: &Journey) -> Option<Cooling> {
 }
 
 /// When the first account is back, if time alone brings one back: every account in question cools or has the model
-/// locked. A breaker answers at once instead, and what is full frees up by itself.
+/// locked. A breaker answers at once instead, what is full frees up by itself, and no wait makes a list of tools shorter.
 pub fn recovers_at(exclusions: &[ExclusionRecord]) -> Option<Timestamp> {
     let live = || exclusions.iter().map(|record| &record.exclusion).filter(|exclusion| concerns_health(exclusion));
     let timer =
         |exclusion: &Exclusion| matches!(exclusion.mechanism, Mechanism::ConnectionCooldown | Mechanism::ModelLockout);
     let helps = live().all(|exclusion| timer(exclusion) || exclusion.mechanism == Mechanism::TerminalState);
-    if helps { live().filter(|exclusion| timer(exclusion)).filter_map(|exclusion| exclusion.until).min() } else { None }
+    let fits = exclusions.iter().all(|record| record.exclusion.mechanism != Mechanism::ToolLimit);
+    if helps && fits {
+        live().filter(|exclusion| timer(exclusion)).filter_map(|exclusion| exclusion.until).min()
+    } else {
+        None
+    }
 }
 
 fn never_again(status: u16, code: &'static str) -> Answer {
@@ -298,6 +307,8 @@ mod tests {
             (&[KeyAllowList], 403, "permission_denied"),
             (&[SwitchedOff, ConcurrencyCap], 429, "ALL_TARGETS_SKIPPED"),
             (&[SwitchedOff, CredentialGate], 503, "ALL_TARGETS_SKIPPED"),
+            (&[ToolLimit, ToolLimit], 400, "tool_limit_exceeded"),
+            (&[ConnectionCooldown, ToolLimit], 400, "tool_limit_exceeded"),
         ] {
             let answer = answer(&excluded(mechanisms), Timestamp::ZERO);
             assert_eq!((answer.status, answer.code), (status, code), "{mechanisms:?}");

@@ -34,6 +34,15 @@ impl Journey {
         std::mem::take(&mut self.failed)
     }
 
+    /// Somebody is not asked. What was said of the same account before no longer counts.
+    pub fn exclude(&mut self, record: ExclusionRecord) {
+        fn whom(record: &ExclusionRecord) -> (&ProviderId, &str, Option<&ConnectionId>) {
+            (&record.provider, &record.model, record.connection.as_ref())
+        }
+        self.exclusions.retain(|known| whom(known) != whom(&record));
+        self.exclusions.push(record);
+    }
+
     /// The failure of the last attempt.
     pub fn last_failure(&self) -> Option<&Failure> {
         self.failed.last().map(|(_, failure)| failure)

@@ -6,6 +6,7 @@
 //! performs; this crate only decides.
 
 pub mod account;
+pub mod affinity;
 pub mod auto_name;
 pub mod capability;
 pub mod combo;

@@ -37,20 +37,21 @@ impl<V> Lru<V> {
         self.entries.get(name).map(|(_, value)| value)
     }
 
-    /// Sets a value, and forgets the least recently used entry where there are too many.
-    pub fn insert(&mut self, name: &str, value: V) {
+    /// Sets a value, and forgets the least recently used entry where there are too many: that one is returned.
+    pub fn insert(&mut self, name: &str, value: V) -> Option<(String, V)> {
         if let Some(present) = self.get(name) {
             *present = value;
-            return;
+            return None;
         }
         self.tick += 1;
         self.entries.insert(name.to_owned(), (self.tick, value));
         self.ages.insert(self.tick, name.to_owned());
-        if self.entries.len() > self.capacity
-            && let Some((_, oldest)) = self.ages.pop_first()
-        {
-            self.entries.remove(&oldest);
+        if self.entries.len() <= self.capacity {
+            return None;
         }
+        let (_, oldest) = self.ages.pop_first()?;
+        let (_, value) = self.entries.remove(&oldest)?;
+        Some((oldest, value))
     }
 
     pub fn remove(&mut self, name: &str) -> Option<V> {

@@ -61,6 +61,11 @@ pub struct Layered {
 const REQUEST_TIMEOUT: &str = "REQUEST_TIMEOUT_MS";
 const REQUEST_TIMEOUT_PARTS: [&str; 2] = ["FETCH_TIMEOUT_MS", "STREAM_IDLE_TIMEOUT_MS"];
 
+/// How long a session stays with its account, under its present name and the one from when only Codex had it (resilience
+/// specification, 9.3).
+const SESSION_TTL: &str = "sessionAffinityTtlMs";
+const SESSION_TTL_BEFORE: &str = "codexSessionAffinityTtlMs";
+
 impl Layered {
     /// `stored` holds one document per section. Whatever is wrong in any layer is left out or adjusted, and told.
     pub fn new(
@@ -73,7 +78,10 @@ impl Layered {
         let unknown = Settings::default().absorb(&file).unknown;
         warnings.extend(unknown.into_iter().map(|path| Warning::new(path, "unknown setting; ignored")));
 
-        let stored = stored.into_iter().collect();
+        let mut stored: Map<String, Value> = stored.into_iter().collect();
+        if let Some(earlier) = stored.shift_remove(SESSION_TTL_BEFORE) {
+            stored.entry(SESSION_TTL).or_insert(earlier);
+        }
         let folded = fold(&file, &environment, &stored);
         warnings.extend(folded.warnings);
         for conflict in folded.conflicts {
@@ -218,7 +226,13 @@ mod tests {
                     "keepAliveAfterMs": { "messages": 2_000, "responses": 2_000, "chat": 15_000, "gemini": 15_000 },
                     "keepAliveIntervalMs": 2_500, "maxConnections": 10_000, "drainTimeoutMs": 30_000,
                 },
-                "routing": { "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null },
+                "routing": {
+                    "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null, "accountStrategy": {},
+                    "stickyRoundRobinLimit": 1, "protectedPriorityInfra502": false,
+                    "emergencyFallback": {
+                        "enabled": false, "provider": "nvidia", "model": "openai/gpt-oss-120b", "maxOutputTokens": 4_096,
+                    },
+                },
                 "translation": { "foreignTools": "when-spare" },
                 "network": {
                     "connectTimeoutMs": 10_000, "responseStartTimeoutMs": 600_000, "streamIdleTimeoutMs": 300_000,
@@ -349,6 +363,20 @@ mod tests {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(layered.effective().gateway.require_api_key);
         assert!(layered.patch(&json!({ "logging": { "detailed": true } })).is_ok());
+    }
+
+    /// SA-12, RP-09
+    #[test]
+    fn how_long_a_session_stays_is_carried_over_from_its_earlier_name() {
+        for (tree, expected) in [
+            (json!({ "codexSessionAffinityTtlMs": 300_000 }), Millis::minutes(5)),
+            (json!({ "codexSessionAffinityTtlMs": 300_000, "sessionAffinityTtlMs": 1_000 }), Millis::seconds(1)),
+        ] {
+            let (layered, warnings) = layered(&[], None, tree);
+            assert_eq!(warnings, [""; 0]);
+            assert_eq!(layered.effective().session_affinity_ttl, expected);
+            assert_eq!(layered.source("sessionAffinityTtlMs"), Source::Stored);
+        }
     }
 
     /// GP-11

@@ -7,6 +7,7 @@
 mod combos;
 mod layered;
 
+pub mod flags;
 pub mod gateway;
 pub mod logging;
 pub mod network;

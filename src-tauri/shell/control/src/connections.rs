@@ -89,7 +89,7 @@ pub async fn connection_delete(control: &Control, id: String) -> Result<Done, Co
     let id = ConnectionId::from(id);
     control.store().delete_connection(&id, control.now()).await?;
     control.reload_connections().await?;
-    control.engine().forget(&id);
+    control.forget_connection(&id);
     Ok(Done::OK)
 }
 

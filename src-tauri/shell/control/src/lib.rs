@@ -17,7 +17,7 @@
 //! | what routing spares and why; bringing it back | `cooldowns`, `lockouts`, `breakers`, `resilience_connections`, `explain` |
 //! | what it would do otherwise | `simulate` |
 //! | when it does so | `resilience`, `banned_signals` |
-//! | the gateway itself | `app`, `health`, `settings`, `management_token` |
+//! | the gateway itself | `app`, `health`, `settings`, `flags`, `management_token` |
 //! | what changed, for whoever looks | `announcements` |
 
 pub mod aliases;
@@ -33,6 +33,7 @@ pub mod connections;
 pub mod cooldowns;
 mod error;
 pub mod explain;
+pub mod flags;
 mod handle;
 pub mod health;
 pub mod keys;

@@ -58,7 +58,8 @@ fn tree(layered: &Layered) -> SettingsTree {
     SettingsTree { sources, sections }
 }
 
-fn field(view: FieldView) -> SettingField {
+/// A field as it is shown.
+pub(crate) fn field(view: FieldView) -> SettingField {
     let field = view.field;
     SettingField {
         path: field.path,

@@ -1,5 +1,5 @@
-//! `providerSpecificData` of a connection (gateway specification, 4.4): two keys are interpreted today, the others are
-//! kept for what will read them, and no other key is accepted.
+//! `providerSpecificData` of a connection (gateway specification, 4.4): three keys are interpreted today, the others
+//! are kept for what will read them, and no other key is accepted.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,8 @@ const ALLOW_PRIVATE_NETWORK: &str = "allowPrivateNetwork";
 enum Kind {
     Switch,
     Text,
+    /// A whole number from 0 to 100.
+    Share,
 }
 
 /// Every key that may stand there.
@@ -36,6 +38,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("chatgptAccountId", Kind::Text),
     ("profileArn", Kind::Text),
     ("cacheControlMode", Kind::Text),
+    ("weight", Kind::Share),
 ];
 
 /// The object as it is shown.
@@ -84,6 +87,8 @@ fn check_value(key: &str, value: &Value) -> Result<(), ControlError> {
     match (kind, value) {
         (_, Value::Null) | (Kind::Switch, Value::Bool(_)) => Ok(()),
         (Kind::Text, Value::String(text)) => check::text(&field, text).map(|_| ()),
+        (Kind::Share, value) if value.as_u64().is_some_and(|share| share <= 100) => Ok(()),
+        (Kind::Share, _) => Err(ControlError::invalid(field, "must be a whole number from 0 to 100")),
         (Kind::Switch, _) => Err(ControlError::invalid(field, "must be true or false")),
         (Kind::Text, _) => Err(ControlError::invalid(field, "must be text")),
     }
@@ -108,6 +113,9 @@ mod tests {
             ("disableCooling", Value::from(true), true),
             ("disableCooling", Value::from("yes"), false),
             ("region", Value::from(""), false),
+            ("weight", Value::from(100), true),
+            ("weight", Value::from(101), false),
+            ("weight", Value::from(0.5), false),
             ("apiKey", Value::from("sk-in-the-wrong-place"), false),
         ] {
             assert_eq!(check_value(key, &value).is_ok(), accepted, "{key}: {value}");

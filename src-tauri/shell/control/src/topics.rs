@@ -137,6 +137,12 @@ pub const READS: &[Operation] = &[
     ),
     read("settings_get", "/api/settings", &[Settings], "The settings tree with its sources"),
     read("settings_fields", "/api/settings/fields", &[Settings], "What each setting is: bounds, default, source"),
+    read(
+        "feature_flags_list",
+        "/api/settings/feature-flags",
+        &[Settings],
+        "Settings that are known by a variable's name, in groups",
+    ),
     read("management_token_get", "/api/management-token", &[Settings], "The management token"),
 ];
 
@@ -250,6 +256,14 @@ pub const CHANGES: &[Operation] = &[
         "/api/routing/simulate",
         &[],
         "Choices on a copy of the state, or recorded requests under other settings",
+    ),
+    change("feature_flag_set", Method::Put, "/api/settings/feature-flags/{id}", &[Settings], "Set a feature flag"),
+    change(
+        "feature_flag_unset",
+        Method::Delete,
+        "/api/settings/feature-flags/{id}",
+        &[Settings],
+        "Let the environment or the default decide a feature flag",
     ),
     change("settings_update", Method::Patch, "/api/settings", &[Settings], "Change settings"),
     change(

@@ -39,6 +39,12 @@ impl Entry {
         }
     }
 
+    /// Its share of the requests where accounts are drawn by weight: 1 where its owner says nothing.
+    pub fn weight(&self) -> u32 {
+        let own = self.connection.extra.get("weight").and_then(serde_json::Value::as_u64);
+        own.map_or(1, |weight| u32::try_from(weight).unwrap_or(u32::MAX))
+    }
+
     /// What the account itself says against being asked for a model, whoever asks and whatever its health.
     pub fn bars(&self, model: &str) -> Option<Exclusion> {
         if self.connection.excluded_models.iter().any(|excluded| excluded == model) {

@@ -10,8 +10,8 @@ use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
 use domain::{Dialect, Millis, Neutral, Outcome, Success, Timestamp};
 use http::StatusCode;
-use resilience::failure::Next;
-use resilience::{LocalLimit, Refusal as Turnaway};
+use resilience::failure::Next as Elsewhere;
+use resilience::{LocalLimit, Refusal};
 use routing::Resolved;
 use routing::decision::MOST_ATTEMPTS;
 
@@ -21,14 +21,17 @@ use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, excluded_record, plan};
+use crate::last_resort;
+use crate::plan::{Step, look, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
-use crate::send::{Committed, Failed, Refusal, Served, Wish, send};
+use crate::send::{Committed, Failed, Refusal as Refused, Served, Wish, send};
 
 /// Code of the warning that earlier thinking was taken out because the upstream refused it.
-const DROPPED_REASONING: &str = "DROPPED_REASONING";
+pub(crate) const DROPPED_REASONING: &str = "DROPPED_REASONING";
+/// The decision in the row of such an attempt.
+pub(crate) const RETRY_WITHOUT_THINKING: &str = "retry_without_thinking";
 
 /// Plans and tries until something answers or waiting no longer helps.
 pub(crate) async fn run(
@@ -41,7 +44,7 @@ pub(crate) async fn run(
     let Some(provider) = catalog.get(&resolved.provider) else {
         return conclude(gateway, request, resolved, None, recorder);
     };
-    let mut round = Round { recorder, last: None, goes_on: true, refusal: None };
+    let mut round = Round { recorder, last: None, goes_on: true, limit: None };
     let mut waited = Waited::default();
     loop {
         let (steps, exclusions) = plan(gateway, request, resolved, provider);
@@ -51,10 +54,14 @@ pub(crate) async fn run(
             Walked::Nobody(round) => *round,
         };
         let Some(until) = wait(gateway, request, resolved, provider, &round, &mut waited) else {
-            if let Some(Turnaway::Local(limit)) = round.refusal {
+            if let Some(limit) = round.limit {
                 return turned_away(request, &limit, round.recorder);
             }
-            return conclude(gateway, request, resolved, round.last, round.recorder);
+            let last = round.last.as_ref();
+            return match last_resort::ask(gateway, request, resolved, last, &mut round.recorder).await {
+                Some(rescue) => rescue.respond(gateway, request, round.recorder),
+                None => conclude(gateway, request, resolved, round.last, round.recorder),
+            };
         };
         gateway.clock().sleep_until(until).await;
     }
@@ -66,8 +73,8 @@ struct Round {
     last: Option<Last>,
     /// Nothing so far spoke against trying elsewhere.
     goes_on: bool,
-    /// Waiting for a place was in vain.
-    refusal: Option<Turnaway>,
+    /// A limit of our own, where that was the last thing in the way.
+    limit: Option<LocalLimit>,
 }
 
 enum Walked {
@@ -75,78 +82,114 @@ enum Walked {
     Nobody(Box<Round>),
 }
 
+/// What follows a failure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The same account, without earlier thinking.
+    ThinkLess,
+    /// Another account, if one is left.
+    Account,
+    Stop,
+}
+
 /// Tries the steps in order until one answers.
 async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut round: Round) -> Walked {
-    let mut steps = VecDeque::from(steps);
-    let mut without = None;
     let terms = Terms::direct(request.glance.tool_count);
-    let (mut full, mut waits_for): (Vec<Step>, Option<Attempt>) = (Vec::new(), None);
-    while let Some(step) = steps.pop_front() {
-        let attempt = match waits_for.take() {
-            Some(attempt) => attempt,
-            None => match admit::at_once(gateway, &step, &terms) {
-                Ok(attempt) => attempt,
-                Err(exclusion) => {
-                    let is_full = exclusion.mechanism.is_full();
-                    let name = step.entry.connection.name.clone();
-                    round.recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
-                    full.extend(is_full.then_some(step));
-                    if steps.is_empty() && round.recorder.journey.attempts.is_empty() && !full.is_empty() {
-                        // Everyone is full: waits for the first.
-                        let first = full.swap_remove(0);
-                        match admit::in_turn(gateway, &first, &terms).await {
-                            Ok(Turned { attempt, queued }) => {
-                                round.recorder.waited(queued);
-                                waits_for = Some(attempt);
-                                steps.push_front(first);
-                                full.clear();
-                            }
-                            Err(refusal) => {
-                                round.goes_on = false;
-                                round.refusal = Some(refusal);
-                                break;
-                            }
-                        }
-                    }
-                    continue;
-                }
-            },
-        };
+    let mut queue = Queue { steps: steps.into(), full: VecDeque::new() };
+    let mut wish = Wish::default();
+    while let Some((step, attempt)) = take_place(gateway, &terms, &mut queue, &mut round).await {
         round.recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
-        let wish = Wish { without, ..Wish::default() };
         let failed = match send(gateway, request, &step, &wish, &attempt, &mut round.recorder).await {
             Ok(served) => return Walked::Answered(answer(gateway, request, &step, served, attempt, round.recorder)),
             Err(failed) => failed,
         };
         attempt.settle(&failed.diagnosis.outcome);
-        let within = round.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
-        if let Some(limit) = &failed.limit {
-            round.refusal = Some(Turnaway::Local(limit.clone()));
-        }
-        // Proofs of thinking can lose their worth between two turns; the same account then answers without them.
-        let thinks_less = within && failed.refuses_thoughts && without.is_none();
-        let may_go_on = within && round.refusal.is_none();
-        round.goes_on = thinks_less || (failed.diagnosis.next == Next::NextConnection && may_go_on);
-        let goes_on = round.goes_on && (thinks_less || !steps.is_empty());
-        let decision = match goes_on {
-            true if thinks_less => "retry_without_thinking",
-            true => "next_connection",
-            false => "stop",
-        };
-        round.recorder.end_attempt(failed.kind, decision, Some(&failed.message));
-        if let Outcome::Failure(failure) = &failed.diagnosis.outcome {
-            round.recorder.journey.failed(step.candidate.connection.clone(), failure.clone());
-        }
-        round.last = Some(Last::of(*failed));
-        if thinks_less {
-            without = Some(Thoughts::All);
-            round.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
-            steps.push_front(step);
-        } else if !goes_on {
-            break;
+        match round.failed(&step, *failed, &wish, !queue.steps.is_empty()) {
+            Next::ThinkLess => {
+                wish.without = Some(Thoughts::All);
+                queue.steps.push_front(step);
+            }
+            Next::Account => {}
+            Next::Stop => break,
         }
     }
     Walked::Nobody(Box::new(round))
+}
+
+/// The accounts that are still to be asked.
+struct Queue {
+    steps: VecDeque<Step>,
+    /// Those that had no free place as their turn came.
+    full: VecDeque<Step>,
+}
+
+/// The next account that lets the request in. Where nobody was asked because everyone is full, one is waited for: the
+/// first, or, should it be shut out meanwhile, the next of them.
+async fn take_place(
+    gateway: &Gateway,
+    terms: &Terms<'_>,
+    queue: &mut Queue,
+    round: &mut Round,
+) -> Option<(Step, Attempt)> {
+    while let Some(step) = queue.steps.pop_front() {
+        match admit::at_once(gateway, &step, terms) {
+            Ok(attempt) => return Some((step, attempt)),
+            Err(exclusion) => {
+                let is_full = exclusion.mechanism.is_full();
+                round.recorder.shut_out(&step, exclusion);
+                queue.full.extend(is_full.then_some(step));
+            }
+        }
+    }
+    while round.recorder.journey.attempts.is_empty()
+        && let Some(step) = queue.full.pop_front()
+    {
+        match admit::in_turn(gateway, &step, terms).await {
+            Ok(Turned { attempt, queued }) => {
+                round.recorder.waited(queued);
+                return Some((step, attempt));
+            }
+            Err(Refusal::Excluded(exclusion)) => round.recorder.shut_out(&step, exclusion),
+            Err(Refusal::Local(limit)) => {
+                round.goes_on = false;
+                round.limit = Some(limit);
+                return None;
+            }
+        }
+    }
+    None
+}
+
+impl Round {
+    /// Notes how an attempt ended, and says what follows. `has_more`: another account is left.
+    fn failed(&mut self, step: &Step, failed: Failed, wish: &Wish, has_more: bool) -> Next {
+        self.limit.clone_from(&failed.limit);
+        // This attempt is not among them yet.
+        let within = self.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
+        // Proofs of thinking can lose their worth between two turns; the same account then answers without them.
+        let next = if within && failed.refuses_thoughts && wish.without.is_none() {
+            Next::ThinkLess
+        } else if within && failed.limit.is_none() && failed.diagnosis.next == Elsewhere::NextConnection {
+            Next::Account
+        } else {
+            Next::Stop
+        };
+        self.goes_on = next != Next::Stop;
+        let decision = match next {
+            Next::ThinkLess => RETRY_WITHOUT_THINKING,
+            Next::Account if has_more => "next_connection",
+            Next::Account | Next::Stop => "stop",
+        };
+        self.recorder.end_attempt(failed.kind, decision, Some(&failed.message));
+        if next == Next::ThinkLess {
+            self.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
+        }
+        if let Outcome::Failure(failure) = &failed.diagnosis.outcome {
+            self.recorder.journey.failed(step.candidate.connection.clone(), failure.clone());
+        }
+        self.last = Some(Last::of(failed));
+        next
+    }
 }
 
 /// A limit of our own is the answer.
@@ -181,7 +224,7 @@ fn wait(
     if !round.goes_on {
         return None;
     }
-    let (steps, exclusions) = plan(gateway, request, resolved, provider);
+    let (steps, exclusions) = look(gateway, request, resolved, provider);
     let until = if steps.is_empty() { routing::exhaustion::recovers_at(&exclusions) } else { None }?;
     let now = gateway.now();
     let settings = gateway.settings();
@@ -247,17 +290,20 @@ fn streamed(
 /// What the last attempt said.
 pub(crate) struct Last {
     /// In the upstream's own bytes, where they can be shown.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<Refused>,
     pub(crate) status: Option<StatusCode>,
     pub(crate) message: String,
     /// The request never left this computer.
     pub(crate) kept_here: bool,
+    /// It was refused for the number of its tools: so many may it bring.
+    pub(crate) tool_limit: Option<u32>,
 }
 
 impl Last {
     pub(crate) fn of(failed: Failed) -> Last {
         let kept_here = failed.diagnosis.outcome == Outcome::Neutral(Neutral::LocalLimit);
-        Last { refusal: failed.refusal, status: failed.status, message: failed.message, kept_here }
+        let Failed { refusal, status, message, tool_limit, .. } = failed;
+        Last { refusal, status, message, kept_here, tool_limit }
     }
 }
 
@@ -285,21 +331,29 @@ fn conclude(
     recorder: Recorder,
 ) -> Response {
     let catalog = gateway.catalog();
-    let provider =
-        catalog.get(&resolved.provider).map_or(resolved.provider.as_str(), |provider| provider.name.as_str());
+    let known = catalog.get(&resolved.provider);
+    let provider = known.map_or(resolved.provider.as_str(), |provider| provider.name.as_str());
     let nobody_blamed = recorder.journey.failures().next().is_none();
     let (refusal, error) = match last {
         Some(last) if nobody_blamed => {
-            let error = if last.kept_here {
-                exhaustion::kept_here(provider, &last.message)
+            if let Some(limit) = last.tool_limit {
+                (None, exhaustion::too_many_tools(provider, limit, request.glance.tool_count))
+            } else if last.kept_here {
+                (last.refusal, exhaustion::kept_here(provider, &last.message))
             } else {
-                exhaustion::refused(provider, last.status, &last.message)
-            };
-            (last.refusal, error)
+                (last.refusal, exhaustion::refused(provider, last.status, &last.message))
+            }
         }
         last => {
-            let error = exhaustion::answer(&recorder.journey, resolved, provider, request.operation, gateway.now());
-            let own_words = |refusal: &Refusal| refusal.status == error.status && error.should_retry.is_none();
+            let asked = exhaustion::Asked {
+                resolved,
+                provider,
+                dialect: request.operation.dialect(),
+                tools: request.glance.tool_count,
+                tool_limit: known.and_then(|known| gateway.engine().tool_limit(known)),
+            };
+            let error = exhaustion::answer(&recorder.journey, &asked, gateway.now());
+            let own_words = |refusal: &Refused| refusal.status == error.status && error.should_retry.is_none();
             let refusal = last.and_then(|last| last.refusal).filter(own_words);
             (refusal, error)
         }
@@ -311,7 +365,7 @@ fn conclude(
 pub(crate) fn refuse_with(
     gateway: &Gateway,
     request: &ClientRequest,
-    refusal: Option<Refusal>,
+    refusal: Option<Refused>,
     error: &GatewayError,
     mut recorder: Recorder,
 ) -> Response {
@@ -337,7 +391,7 @@ pub(crate) fn refuse_with(
 }
 
 /// The upstream's bytes; the wait is the soonest that any account announced.
-fn pass_on(refusal: Refusal, error: &GatewayError, status: u16) -> Response {
+fn pass_on(refusal: Refused, error: &GatewayError, status: u16) -> Response {
     let mut response = Response::new(Body::from(refusal.body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(refusal.status);
     *response.headers_mut() = refusal.headers;

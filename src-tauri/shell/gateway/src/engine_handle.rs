@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use catalog::Provider;
 use domain::health::TestStatus;
 use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, ProviderId, Quota, Timestamp};
 use parking_lot::Mutex;
@@ -169,15 +170,16 @@ impl EngineHandle {
     /// How busy a provider's accounts are, how its breaker stands, and what is left of the account with the most left.
     pub(crate) fn load<'c>(
         &self,
-        provider: &ProviderId,
+        provider: &Provider,
         model: &str,
         accounts: impl Iterator<Item = &'c ConnectionId>,
     ) -> Load {
         let now = self.inner.clock.now();
         let settings = self.inner.settings.load();
         let engine = self.inner.engine.lock();
-        let breaker = engine.breaker_state(provider, &settings.resilience, now);
-        let mut load = Load { in_flight: u32::MAX, quota: None, breaker, max_tools: engine.tool_limit(provider, now) };
+        let breaker = engine.breaker_state(&provider.id, &settings.resilience, now);
+        let max_tools = engine.tool_limit(&provider.id, provider.limits.most_tools, now);
+        let mut load = Load { in_flight: u32::MAX, quota: None, breaker, max_tools };
         for account in accounts {
             load.in_flight = load.in_flight.min(engine.in_flight(account));
             if let Some(quota) = engine.quota(account)
@@ -188,6 +190,12 @@ impl EngineHandle {
         }
         load.in_flight = if load.in_flight == u32::MAX { 0 } else { load.in_flight };
         load
+    }
+
+    /// When accounts were last asked, one after another.
+    pub(crate) fn last_used<'c>(&self, accounts: impl Iterator<Item = &'c ConnectionId>) -> Vec<Option<Timestamp>> {
+        let engine = self.inner.engine.lock();
+        accounts.map(|account| engine.last_used_at(account)).collect()
     }
 
     /// How many wait for their turn.
@@ -237,6 +245,12 @@ impl EngineHandle {
     /// Those who wait are measured by the settings of this moment.
     pub(crate) fn settings_changed(&self) {
         self.change(|engine, settings, now| ((), engine.tick(settings, now)));
+    }
+
+    /// The most tools a provider takes, where that is known.
+    pub(crate) fn tool_limit(&self, provider: &Provider) -> Option<u32> {
+        let now = self.inner.clock.now();
+        self.inner.engine.lock().tool_limit(&provider.id, provider.limits.most_tools, now)
     }
 
     /// A provider named its limit of tools.

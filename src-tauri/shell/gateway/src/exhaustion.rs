@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use domain::wire::code;
-use domain::{Dialect, Mechanism, Millis, Operation, Timestamp};
+use domain::{Dialect, Mechanism, Millis, Timestamp};
 use http::StatusCode;
 use resilience::LocalLimit;
 use routing::exhaustion::Answer;
@@ -14,28 +14,33 @@ use crate::error::{Blame, GatewayError};
 
 const LISTED: usize = 5;
 
+/// What was asked, and of whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) resolved: &'a Resolved,
+    /// As it is called on the screen.
+    pub(crate) provider: &'a str,
+    pub(crate) dialect: Dialect,
+    /// Tools that the request brings.
+    pub(crate) tools: u32,
+    /// Tools that the provider takes, where that is known.
+    pub(crate) tool_limit: Option<u32>,
+}
+
 /// What the client is told.
-pub(crate) fn answer(
-    journey: &Journey,
-    resolved: &Resolved,
-    provider: &str,
-    operation: Operation,
-    now: Timestamp,
-) -> GatewayError {
+pub(crate) fn answer(journey: &Journey, asked: &Asked<'_>, now: Timestamp) -> GatewayError {
     let decided = routing::exhaustion::answer(journey, now);
+    if let (code::TOOL_LIMIT_EXCEEDED, Some(limit)) = (decided.code, asked.tool_limit) {
+        return too_many_tools(asked.provider, limit, asked.tools);
+    }
     let blame = if journey.failures().next().is_some() { Blame::Upstream } else { Blame::Local };
     let status = StatusCode::from_u16(decided.status).unwrap_or(StatusCode::BAD_GATEWAY);
     GatewayError {
         retry_after: decided.retry_after,
         should_retry: decided.should_retry,
-        details: details(&decided, resolved).map(Box::new),
+        details: details(&decided, asked.resolved).map(Box::new),
         breaker_open: decided.code == code::PROVIDER_CIRCUIT_OPEN,
-        ..GatewayError::new(
-            blame,
-            status,
-            decided.code,
-            message(&decided, journey, resolved, provider, operation.dialect()),
-        )
+        ..GatewayError::new(blame, status, decided.code, message(&decided, journey, asked))
     }
 }
 
@@ -73,6 +78,12 @@ pub(crate) fn refused(provider: &str, status: Option<StatusCode>, message: &str)
     GatewayError::new(Blame::Client, status, code, format!("{provider} refused the request: {message}"))
 }
 
+/// The request brings more tools than it may (decision 5).
+pub(crate) fn too_many_tools(provider: &str, limit: u32, tools: u32) -> GatewayError {
+    let message = format!("the request brings {tools} tools, and {provider} takes at most {limit}: send fewer");
+    GatewayError::new(Blame::Client, StatusCode::BAD_REQUEST, code::TOOL_LIMIT_EXCEEDED, message)
+}
+
 /// The request could not leave this computer; a proxy may be back in a moment (resilience specification, 2.6).
 pub(crate) fn kept_here(provider: &str, message: &str) -> GatewayError {
     let message = format!("the request to {provider} could not be sent: {message}");
@@ -107,7 +118,8 @@ pub(crate) fn turned_away(limit: &LocalLimit) -> GatewayError {
     }
 }
 
-fn message(decided: &Answer, journey: &Journey, resolved: &Resolved, provider: &str, dialect: Dialect) -> String {
+fn message(decided: &Answer, journey: &Journey, asked: &Asked<'_>) -> String {
+    let Asked { resolved, provider, dialect, .. } = *asked;
     match decided.code {
         code::UPSTREAM_AUTH_FAILED => {
             let tried = journey.attempts.iter().map(|attempt| attempt.connection_name.as_str());

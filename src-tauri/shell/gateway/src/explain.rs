@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use catalog::Provider;
 use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
@@ -17,6 +18,7 @@ use routing::resolve::NotFound;
 use routing::view::{Needs, RequestFacts};
 use routing::{Journey, Resolution, Resolved};
 
+use crate::accounts::Turn;
 use crate::combo::{Asked, explain_combo};
 use crate::error::GatewayError;
 use crate::gateway::Gateway;
@@ -188,9 +190,8 @@ impl Gateway {
     ) -> Result<Explanation, NotFound> {
         let catalog = self.catalog();
         let Some(provider) = catalog.get(&resolved.provider) else { return Err(NotFound { near: Vec::new() }) };
-        let only = provider.model(&resolved.model).and_then(|model| model.dialect);
-        let dialect = only.or_else(|| provider.dialects.first().copied()).unwrap_or(Dialect::Chat);
-        let asker = Asker { tools: question.tools, ..Asker::anybody(generation(dialect), key, Caller::Direct) };
+        let anybody = Asker::anybody(usual_operation(provider, &resolved.model), key, Caller::Direct);
+        let asker = Asker { tools: question.tools, turn: Turn::Nobody(question.session.as_deref()), ..anybody };
         let (mut steps, mut exclusions) = plan::rank(self, &asker, resolved, provider);
         if is_barred(key, model, resolved) {
             exclusions.extend(steps.drain(..).map(left_out));
@@ -222,7 +223,16 @@ impl Gateway {
         Ok(Explanation { route, targets: vec![target], skipped: Vec::new(), answer })
     }
 
-    /// Those that would be tried and those left out in one order again, that of routing.
+    /// The accounts that a plain request for one model could go to now, as they would be asked.
+    pub(crate) fn would_ask(&self, resolved: &Resolved) -> Vec<Step> {
+        let catalog = self.catalog();
+        let Some(provider) = catalog.get(&resolved.provider) else { return Vec::new() };
+        let asker = Asker::anybody(usual_operation(provider, &resolved.model), None, Caller::Direct);
+        plan::rank(self, &asker, resolved, provider).0
+    }
+
+    /// Those that would be tried and those left out in one order again, that of routing. Where another order than that of
+    /// priority holds, those left out have no place in it and follow.
     pub(crate) fn outlooks(
         &self,
         provider: &ProviderId,
@@ -241,10 +251,13 @@ impl Gateway {
         });
         let mut outlooks: Vec<Outlook> = available.chain(excluded).collect();
         let connections = self.connections();
-        outlooks.sort_by_cached_key(|outlook| {
+        let place = |outlook: &Outlook| {
             let place = connections.of_provider(provider).position(|entry| entry.connection.id == outlook.connection);
             place.unwrap_or(usize::MAX)
-        });
+        };
+        if outlooks[..steps.len()].is_sorted_by_key(place) {
+            outlooks.sort_by_cached_key(place);
+        }
         outlooks
     }
 
@@ -275,9 +288,10 @@ fn not_for_this_key() -> Exclusion {
     Exclusion::lasting(Mechanism::KeyAllowList, reason::KEY_ALLOW_LIST)
 }
 
-/// What an agent of that dialect usually asks.
-const fn generation(dialect: Dialect) -> Operation {
-    match dialect {
+/// What agents usually ask of a model.
+fn usual_operation(provider: &Provider, model: &str) -> Operation {
+    let only = provider.model(model).and_then(|model| model.dialect);
+    match only.or_else(|| provider.dialects.first().copied()).unwrap_or(Dialect::Chat) {
         Dialect::Chat => Operation::ChatCompletions,
         Dialect::Responses => Operation::Responses,
         Dialect::Messages => Operation::Messages,

@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
-use domain::{Clock, ProviderId, Timestamp};
+use domain::{Clock, ConnectionId, ProviderId, Timestamp};
 use parking_lot::Mutex;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -32,6 +32,7 @@ use crate::judge::OperatorRules;
 use crate::learned_limits;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
+use crate::pins;
 use crate::quota_pools::Pools;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
@@ -158,6 +159,7 @@ impl Gateway {
         gateway.tracker().spawn(learned_limits::keep(gateway.clone()));
         gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
         gateway.tracker().spawn(RoutingHandle::remember(gateway.clone()));
+        gateway.tracker().spawn(pins::keep(gateway.clone()));
         Ok(gateway)
     }
 
@@ -170,6 +172,8 @@ impl Gateway {
         self.load_quota_pools().await?;
         self.restore_pool_use().await;
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
+        let pins = pins::load(self.store()).await?;
+        self.routing().bind(|affinity| affinity.restore(pins));
         self.rebuild_names();
         let learned = learned_limits::load(self.store()).await?;
         self.engine().restore(self.store().load_resilience().await?, learned);
@@ -356,6 +360,12 @@ impl Gateway {
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
+    }
+
+    /// The connection is gone.
+    pub fn forget_connection(&self, connection: &ConnectionId) {
+        self.engine().forget(connection);
+        self.routing().bind(|pins| pins.forget(connection));
     }
 
     /// Client keys changed in the store, and with them perhaps who shares what.

@@ -22,6 +22,7 @@ use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
+use crate::session_name;
 use crate::whole_body::{self, Terms, Unread};
 
 /// The longest silence while a client sends its body.
@@ -70,6 +71,8 @@ pub(crate) struct ClientRequest {
     path_model: Option<String>,
     /// The body in the form between the dialects, once somebody needs it.
     asked: OnceLock<Result<Box<Request>, Refusal>>,
+    /// What the client calls its session, once somebody needs it.
+    session: OnceLock<Option<String>>,
     /// Counts as under way for as long as it lives.
     _in_flight: Arc<InFlight>,
 }
@@ -113,6 +116,7 @@ impl ClientRequest {
             client,
             embed: None,
             asked: OnceLock::from(Ok(Box::new(asked))),
+            session: self.session.clone(),
             _in_flight: Arc::clone(&self._in_flight),
         })
     }
@@ -148,6 +152,11 @@ impl ClientRequest {
         let text = self.user_agent();
         let product = text.split(['/', ' ']).next()?.trim();
         (!product.is_empty()).then(|| product.chars().take(64).collect())
+    }
+
+    /// What the client calls its session, or what stands for that. Looked up at most once.
+    pub(crate) fn session_name(&self) -> Option<&str> {
+        self.session.get_or_init(|| session_name::of(self)).as_deref()
     }
 
     /// A tag for cost attribution, echoed in the reply.
@@ -227,6 +236,7 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 stream,
                 gemini_sse,
                 asked: OnceLock::new(),
+                session: OnceLock::new(),
                 path_model: head.path_model,
                 _in_flight: Arc::new(in_flight),
             })

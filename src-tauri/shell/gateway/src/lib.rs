@@ -4,6 +4,7 @@
 //! hold, commit, relay, settle, record. Each stage is a function in the file of its name. [`Gateway`] is the handle that
 //! everything around it holds: management operations, the server, the window.
 
+mod accounts;
 mod address_book;
 mod admit;
 mod attempt;
@@ -26,6 +27,7 @@ mod ingress;
 mod journal;
 mod judge;
 mod keep_alive;
+mod last_resort;
 mod learned_limits;
 mod listed_combos;
 mod live;
@@ -33,6 +35,7 @@ mod memo;
 mod models;
 mod ollama;
 mod path;
+mod pins;
 mod pipeline;
 mod plan;
 mod quota_pools;
@@ -45,6 +48,7 @@ mod response_headers;
 mod routes;
 mod routing_handle;
 mod send;
+mod session_name;
 mod telemetry;
 mod throttle;
 mod translate;

@@ -7,10 +7,11 @@ use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{Availability, Candidate, Exclusion, Mechanism, Operation};
-use resilience::{Admission, Caller};
+use resilience::{Admission, Caller, ComboGate};
 use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
+use crate::accounts::{self, Turn};
 use crate::address_book::Entry;
 use crate::admit;
 use crate::exchange::upstream_operation;
@@ -37,6 +38,9 @@ pub(crate) struct Asker<'a> {
     pub(crate) tools: u32,
     /// An account whose quota runs out is left out.
     pub(crate) quota_cutoff: bool,
+    /// It asks by way of a quota pool, which turns nobody away for want of a place.
+    pub(crate) shares: bool,
+    pub(crate) turn: Turn<'a>,
 }
 
 impl<'a> Asker<'a> {
@@ -48,16 +52,19 @@ impl<'a> Asker<'a> {
             caller,
             tools: request.glance.tool_count,
             quota_cutoff: true,
+            shares: false,
+            turn: Turn::Of(request),
         }
     }
 
     /// Nobody in particular, who asks a provider for text.
     pub(crate) fn anybody(operation: Operation, key: Option<&'a ClientKey>, caller: Caller) -> Self {
-        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true }
+        let turn = Turn::Nobody(None);
+        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, shares: false, turn }
     }
 }
 
-/// Ranks the provider's accounts for this request.
+/// Ranks the provider's accounts for this request; its turn is taken.
 pub(crate) fn plan(
     gateway: &Gateway,
     request: &ClientRequest,
@@ -65,6 +72,17 @@ pub(crate) fn plan(
     provider: &Arc<Provider>,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     rank(gateway, &Asker::of(request, Caller::Direct), resolved, provider)
+}
+
+/// Who could serve this request now, and who not. Nobody's turn is taken.
+pub(crate) fn look(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    provider: &Arc<Provider>,
+) -> (Vec<Step>, Vec<ExclusionRecord>) {
+    let asker = Asker { turn: Turn::Nobody(None), ..Asker::of(request, Caller::Direct) };
+    rank(gateway, &asker, resolved, provider)
 }
 
 /// The same for whoever asks, also when no request is at hand ([`crate::explain`]).
@@ -115,6 +133,7 @@ fn rank_among(
             Some(Step { candidate, entry, provider: Arc::clone(provider), operation })
         })
         .collect();
+    let steps = accounts::in_order(gateway, asker.turn, steps);
     let exclusions = excluded
         .into_iter()
         .map(|(candidate, exclusion)| {
@@ -157,6 +176,7 @@ pub(crate) fn availability(
     let ask = Admission {
         tools: asker.tools,
         quota_cutoff: asker.quota_cutoff,
+        combo_gate: asker.shares.then_some(ComboGate::QuotaShare { lowered: false }),
         patience: admit::patience(),
         ..Admission::new(candidate, &limits, asker.caller)
     };

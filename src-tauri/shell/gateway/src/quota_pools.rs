@@ -266,10 +266,6 @@ impl Share {
         }
     }
 
-    pub(crate) fn has_place_at(&self, account: &ConnectionId) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.is_at(account))
-    }
-
     pub(crate) fn let_go(&mut self) {
         if let Some(lease) = self.lease.take() {
             self.gateway.routing().shares(|memory| memory.leases.release(&lease));

@@ -2,7 +2,7 @@
 
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, ConnectionId, Dialect, Millis, Usage};
+use domain::{Candidate, ConnectionId, Dialect, Exclusion, Millis, Usage};
 use http::StatusCode;
 use routing::Journey;
 use routing::quota_share::leases::Lease;
@@ -11,6 +11,7 @@ use crate::attempt::{Attempt, Kept};
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::plan::{Step, excluded_record};
 use crate::quota_pools::{self, Share};
 use crate::telemetry::Sample;
 use crate::usage_estimate;
@@ -153,9 +154,12 @@ impl Recorder {
         }
     }
 
-    /// Whether it kept its place at the account from the attempt before (resilience specification, 14.4).
-    pub(crate) fn has_place_at(&self, account: &ConnectionId) -> bool {
-        self.share.as_ref().is_some_and(|share| share.has_place_at(account))
+    /// Whether it kept its place at the account from the attempt before (resilience specification, 14.4). One at another
+    /// account is given up.
+    pub(crate) fn has_place_at(&mut self, account: &ConnectionId) -> bool {
+        let Some(share) = &mut self.share else { return false };
+        share.kept.take_if(|kept| !kept.is_at(account));
+        share.kept.is_some()
     }
 
     /// The attempt failed; its place, where it had one, is kept for the next at the same account.
@@ -165,11 +169,9 @@ impl Recorder {
         }
     }
 
-    /// The next attempt goes on in the place that was kept; at another account that place is free.
-    pub(crate) fn goes_on_in_place(&mut self, attempt: &mut Attempt, account: &ConnectionId) {
-        if let Some(kept) = self.share.as_mut().and_then(|share| share.kept.take())
-            && kept.is_at(account)
-        {
+    /// The next attempt goes on in the place that was kept.
+    pub(crate) fn goes_on_in_place(&mut self, attempt: &mut Attempt) {
+        if let Some(kept) = self.share.as_mut().and_then(|share| share.kept.take()) {
             attempt.put_back(kept);
         }
     }
@@ -184,6 +186,12 @@ impl Recorder {
         if let Some(open) = &mut self.open {
             open.execution_key = Some(execution_key.to_owned());
         }
+    }
+
+    /// An account does not let the request in.
+    pub(crate) fn shut_out(&mut self, step: &Step, exclusion: Exclusion) {
+        let name = step.entry.connection.name.clone();
+        self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
     }
 
     /// The next attempt waited so long for its turn.

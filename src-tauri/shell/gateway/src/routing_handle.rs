@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::{Clock, Millis};
+use domain::{Clock, ConnectionId, Millis};
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
+use routing::account::{self, Preferences};
+use routing::affinity::{Affinity, Pin};
 use routing::combo::{Combo, Config, Expansion, Strategy};
 use routing::memory::{Dispatch, Lasting};
 use routing::plan::Refusal;
 use routing::quota_share::leases::Lease;
 use routing::view::RequestFacts;
-use routing::{Memory, Plan, Route, View, quota_share};
+use routing::{Memory, Plan, Route, Target, View, quota_share};
 use settings::Settings;
 use tokio::sync::Notify;
 
@@ -32,10 +34,15 @@ pub(crate) struct RoutingHandle {
     clock: Arc<dyn Clock>,
     /// Something that outlives a restart has changed.
     news: Notify,
+    /// A session went to another account.
+    moved: Notify,
 }
 
 struct State {
     memory: Memory,
+    /// What the strategies of accounts remember.
+    accounts: account::Memory,
+    affinity: Affinity,
     rng: ChaCha12Rng,
 }
 
@@ -49,10 +56,16 @@ struct Known {
 impl RoutingHandle {
     pub(crate) fn new(clock: Arc<dyn Clock>, rng: ChaCha12Rng) -> Self {
         RoutingHandle {
-            state: Mutex::new(State { memory: Memory::default(), rng }),
+            state: Mutex::new(State {
+                memory: Memory::default(),
+                accounts: account::Memory::default(),
+                affinity: Affinity::default(),
+                rng,
+            }),
             configs: Mutex::default(),
             clock,
             news: Notify::new(),
+            moved: Notify::new(),
         }
     }
 
@@ -105,7 +118,7 @@ impl RoutingHandle {
         expansion: Expansion,
         view: &View<'_>,
     ) -> Result<(Plan, Option<Lease>), Refusal> {
-        let State { memory, rng } = &mut *self.state.lock();
+        let State { memory, rng, .. } = &mut *self.state.lock();
         let plan = routing::plan(route, expansion, view, memory, rng)?;
         let shares = matches!(route, Route::Combo { strategy: Strategy::QuotaShare, .. });
         let first = plan.first().filter(|_| shares);
@@ -116,6 +129,54 @@ impl RoutingHandle {
     /// What keys and accounts share, for one look or one change.
     pub(crate) fn shares<T>(&self, act: impl FnOnce(&mut quota_share::Memory) -> T) -> T {
         act(&mut self.state.lock().memory.shares)
+    }
+
+    /// The order of a provider's accounts; whether a turn is taken.
+    pub(crate) fn order_accounts(&self, accounts: &[Target], preferences: &Preferences<'_>, takes: bool) -> Vec<usize> {
+        let now = self.clock.now();
+        let state = &mut *self.state.lock();
+        if takes {
+            return account::order(accounts, preferences, now, &mut state.accounts, &mut state.rng);
+        }
+        account::order(accounts, preferences, now, &mut state.accounts.clone(), &mut state.rng.clone())
+    }
+
+    /// A copy of what the strategies of accounts remember.
+    pub(crate) fn accounts(&self) -> account::Memory {
+        self.state.lock().accounts.clone()
+    }
+
+    /// An account is asked.
+    pub(crate) fn account_asked(&self, connection: &ConnectionId) {
+        let now = self.clock.now();
+        self.state.lock().accounts.counts.add(connection.as_str(), now);
+    }
+
+    /// Looks at which account each session is with.
+    pub(crate) fn bound<T>(&self, look: impl FnOnce(&Affinity) -> T) -> T {
+        look(&self.state.lock().affinity)
+    }
+
+    /// The same for who may change it.
+    pub(crate) fn bind<T>(&self, change: impl FnOnce(&mut Affinity) -> T) -> T {
+        let mut state = self.state.lock();
+        let answer = change(&mut state.affinity);
+        let changed = state.affinity.has_changes();
+        drop(state);
+        if changed {
+            self.moved.notify_one();
+        }
+        answer
+    }
+
+    /// Returns when a session went to another account since it last did.
+    pub(crate) async fn pins_changed(&self) {
+        self.moved.notified().await;
+    }
+
+    /// What of sessions is to be put down.
+    pub(crate) fn take_pins(&self) -> BTreeMap<String, Option<Pin>> {
+        self.state.lock().affinity.take_changes()
     }
 
     /// A copy of what strategies remember, for whoever plans without sending anything.

@@ -11,11 +11,12 @@ use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Millis, Operation, Outcome, ProviderClass, Reason};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 use resilience::stream_watchdog::{self, Budgets};
+use resilience::{LocalLimit, tool_limit};
 use upstream::{BuildError, Call, Payload, Target};
 
+use crate::accounts;
 use crate::attempt::{Attempt, Overrun};
 use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
@@ -61,6 +62,8 @@ pub(crate) struct Failed {
     pub(crate) refusal: Option<Refusal>,
     /// It refused the request for the earlier thinking in it (gateway specification, 2.7, rule 3).
     pub(crate) refuses_thoughts: bool,
+    /// It refused the request for the number of its tools, and takes so many.
+    pub(crate) tool_limit: Option<u32>,
     /// A limit of our own cut it off.
     pub(crate) limit: Option<LocalLimit>,
 }
@@ -68,7 +71,16 @@ pub(crate) struct Failed {
 impl Failed {
     fn new(diagnosis: Diagnosis, status: Option<StatusCode>, message: String) -> Box<Failed> {
         let kind = kind(&diagnosis);
-        Box::new(Failed { diagnosis, kind, status, message, refusal: None, refuses_thoughts: false, limit: None })
+        Box::new(Failed {
+            diagnosis,
+            kind,
+            status,
+            message,
+            refusal: None,
+            refuses_thoughts: false,
+            tool_limit: None,
+            limit: None,
+        })
     }
 }
 
@@ -90,8 +102,25 @@ pub(crate) struct Wish {
     pub(crate) start_limit: Option<Millis>,
 }
 
-/// Makes one attempt, within the execution limit of its queue.
+/// Makes one attempt, within the execution limit of its queue, and tells whoever distributes requests over accounts.
 pub(crate) async fn send(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    wish: &Wish,
+    attempt: &Attempt,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    accounts::asked(gateway, step);
+    let sent = send_in_time(gateway, request, step, wish, attempt, recorder).await;
+    match &sent {
+        Ok(_) => accounts::served(gateway, request, step),
+        Err(failed) => accounts::failed(gateway, request, step, &failed.diagnosis.outcome),
+    }
+    sent
+}
+
+async fn send_in_time(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,
@@ -142,6 +171,9 @@ async fn send_unlimited(
     if !response.status().is_success() {
         let failed = refused(gateway, request, step, &target, &judge, response).await;
         failed.status.into_iter().for_each(|status| recorder.restated(status));
+        if let Some(limit) = failed.tool_limit {
+            gateway.engine().note_tool_limit(&step.candidate.provider, limit);
+        }
         return Err(failed);
     }
     let back = Back::new(gateway, request, &step.candidate.model, translated.ids);
@@ -380,7 +412,8 @@ async fn refused(
     };
     let refusal = (status == head.status).then(|| passable(&head, body, &diagnosis)).flatten();
     let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);
-    Box::new(Failed { refusal, refuses_thoughts, ..*Failed::new(diagnosis, Some(status), message) })
+    let tool_limit = tool_limit::read(status.as_u16(), &message);
+    Box::new(Failed { refusal, refuses_thoughts, tool_limit, ..*Failed::new(diagnosis, Some(status), message) })
 }
 
 /// The status as it was repaired (resilience specification, 18).

@@ -12,6 +12,7 @@ import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { breakerNow } from "@/lib/breaker";
 import { useNow } from "@/lib/use-now";
+import { AccountTurns } from "./AccountTurns";
 import { ConnectionTable } from "./ConnectionTable";
 import { SwitchAllMenu } from "./SwitchAllMenu";
 import { useConnectionsTest } from "./use-connections-test";
@@ -93,6 +94,7 @@ export function ProviderScreen() {
             testing={test.running}
           />
         )}
+        {list.length > 1 && <AccountTurns providerId={providerId} connections={list} />}
       </Screen>
       <Outlet />
     </>

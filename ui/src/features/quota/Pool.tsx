@@ -69,7 +69,7 @@ function Limit({ dimension, keys, index, pool }: LimitProps) {
   const amount = useAmount();
   const format = useFormat();
   const label = words.limitOf(words.units[dimension.unit], words.windows[dimension.window]);
-  const used = words.usedOf(amount(dimension.used, dimension), amount(dimension.limit, dimension));
+  const used = amount(dimension.used, dimension.limit, dimension);
   const part = Math.max(dimension.used / dimension.limit, dimension.measured ?? 0);
   return (
     <div className="min-w-0">
@@ -112,8 +112,8 @@ function KeyRow({ state, dimension, index, label, withStanding }: KeyRowProps) {
   const amount = useAmount();
   const { used, share } = state.uses[index] ?? { used: 0, share: 0 };
   const name = state.name ?? (state.apiKeyId === null ? words.withoutKey : words.goneKey);
-  const text = share > 0 ? words.usedOf(amount(used, dimension), amount(share, dimension)) : amount(used, dimension);
-  const part = share > 0 ? used / share : used > 0 ? 1 : 0;
+  const text = amount(used, share, dimension);
+  const part = share > 0 ? used / share : null;
   return (
     <li className="grid grid-cols-[minmax(96px,200px)_minmax(48px,1fr)_minmax(128px,200px)] items-center gap-x-3">
       <span className="min-w-0 pl-3">
@@ -122,7 +122,7 @@ function KeyRow({ state, dimension, index, label, withStanding }: KeyRowProps) {
         </span>
         {withStanding && <Standing state={state} />}
       </span>
-      <Meter part={part} tone={toneOf(part)} label={words.meter(label, name)} text={text} />
+      <Meter part={part} tone={toneOf(part ?? 0)} label={words.meter(label, name)} text={text} />
       <span className="text-right text-ink-soft">{text}</span>
     </li>
   );
@@ -203,17 +203,18 @@ function toneOf(part: number): MeterTone {
   return part >= 0.5 ? "degraded" : "ready";
 }
 
-/** Writes a figure in the unit of a limit. */
+/** Writes so much of so much in the unit of a limit: `420 of 1,500 requests`. */
 function useAmount() {
-  const words = useMessages().pools.amounts;
+  const words = useMessages().pools;
   const format = useFormat();
-  return (value: number, { unit }: Pick<QuotaDimensionState, "unit">): string => {
-    const write: Record<QuotaDimensionState["unit"], () => string> = {
-      percent: () => format.percent(value / 100),
-      requests: () => words.requests(Math.round(value)),
-      tokens: () => words.tokens(format.compact(value)),
-      usd: () => format.dollars(value),
+  return (used: number, all: number, { unit }: Pick<QuotaDimensionState, "unit">): string => {
+    const write: Record<QuotaDimensionState["unit"], (value: number) => string> = {
+      percent: (value) => format.percent(value / 100),
+      requests: (value) => format.number(value),
+      tokens: (value) => format.compact(value),
+      usd: format.dollars,
     };
-    return write[unit]();
+    const text = all > 0 ? words.usedOf(write[unit](used), write[unit](all)) : write[unit](used);
+    return unit === "requests" || unit === "tokens" ? words.amounts[unit](text) : text;
   };
 }

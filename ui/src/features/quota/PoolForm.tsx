@@ -2,6 +2,7 @@
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import type { QuotaPreset } from "@/bindings";
+import { Choice } from "@/components/Choice";
 import { Field } from "@/components/Field";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
@@ -82,6 +83,8 @@ function Accounts({ fields, set, refusal }: PartProps) {
   const words = useMessages().pools;
   const read = useRead("connections_list", {});
   const known = read.data?.connections ?? [];
+  // What was deleted since still stands in the pool, and can be taken out of it.
+  const gone = fields.connections.filter((id) => read.data && !known.some((connection) => connection.id === id));
   const toggle = (id: string, on: boolean) =>
     set({ connections: on ? [...fields.connections, id] : fields.connections.filter((other) => other !== id) });
   return (
@@ -89,18 +92,17 @@ function Accounts({ fields, set, refusal }: PartProps) {
       <div className="max-h-48 overflow-y-auto rounded-md border border-line py-1">
         {read.data && known.length === 0 && <p className="px-3 py-1.5 text-ink-faint">{words.noAccounts}</p>}
         {known.map(({ id, name, provider }) => (
-          <label key={id} className="flex h-8 items-center gap-2.5 px-3 hover:bg-hover">
-            <input
-              type="checkbox"
-              checked={fields.connections.includes(id)}
-              onChange={(event) => toggle(id, event.target.checked)}
-              className="size-3.5 shrink-0 accent-accent"
-            />
+          <Choice key={id} checked={fields.connections.includes(id)} onToggle={(on) => toggle(id, on)}>
             <span className="truncate" title={name}>
               {name}
             </span>
             <span className="ml-auto shrink-0 text-ink-faint">{provider}</span>
-          </label>
+          </Choice>
+        ))}
+        {gone.map((id) => (
+          <Choice key={id} checked onToggle={(on) => toggle(id, on)}>
+            <code className="truncate font-mono text-ink-faint line-through">{id}</code>
+          </Choice>
         ))}
       </div>
     </Group>
@@ -143,16 +145,17 @@ function Presets({ onChoose }: { onChoose(preset: QuotaPreset): void }) {
   const names: Readonly<Record<string, string>> = words.plans;
   const options = [none, ...presets.map(({ provider }) => ({ value: provider, label: names[provider] ?? provider }))];
   return (
-    <Select
-      aria-label={words.preset}
-      className="w-56"
-      value=""
-      options={options}
-      onChange={(chosen) => {
-        const preset = presets.find(({ provider }) => provider === chosen);
-        if (preset) onChoose(preset);
-      }}
-    />
+    <div className="w-56">
+      <Select
+        aria-label={words.preset}
+        value=""
+        options={options}
+        onChange={(chosen) => {
+          const preset = presets.find(({ provider }) => provider === chosen);
+          if (preset) onChoose(preset);
+        }}
+      />
+    </div>
   );
 }
 

@@ -30,9 +30,11 @@ export function PoolsScreen() {
         {read.data && pools.length === 0 && (
           <EmptyState title={words.emptyTitle} help={words.emptyHelp} action={addButton} />
         )}
-        {pools.map((pool) => (
-          <Pool key={pool.id} pool={pool} />
-        ))}
+        <div>
+          {pools.map((pool) => (
+            <Pool key={pool.id} pool={pool} />
+          ))}
+        </div>
       </Screen>
       <Outlet />
     </>

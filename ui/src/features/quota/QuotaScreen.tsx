@@ -41,20 +41,22 @@ export function QuotaScreen() {
           }
         />
       )}
-      {[...groupBy(accounts, ({ provider }) => provider)].map(([provider, of]) => (
-        <Section key={provider} title={names.provider(provider)}>
-          <ul>
-            {of.map((account) => (
-              <QuotaAccount
-                key={account.connectionId}
-                account={account}
-                name={names.connection(account.connectionId)}
-                warnPercent={warnPercent}
-              />
-            ))}
-          </ul>
-        </Section>
-      ))}
+      <div>
+        {[...groupBy(accounts, ({ provider }) => provider)].map(([provider, of]) => (
+          <Section key={provider} title={names.provider(provider)}>
+            <ul>
+              {of.map((account) => (
+                <QuotaAccount
+                  key={account.connectionId}
+                  account={account}
+                  name={names.connection(account.connectionId)}
+                  warnPercent={warnPercent}
+                />
+              ))}
+            </ul>
+          </Section>
+        ))}
+      </div>
     </Screen>
   );
 }

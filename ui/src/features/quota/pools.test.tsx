@@ -57,10 +57,10 @@ describe("Monitoring → Quota → Quota share", () => {
     open(at, fakeHost(gateway([team])));
     const laptop = await screen.findByRole("meter", { name: "Requests, an hour: Laptop" });
     expect(laptop).toHaveAttribute("aria-valuenow", "100");
-    expect(laptop).toHaveAttribute("aria-valuetext", "30 requests of 30 requests");
+    expect(laptop).toHaveAttribute("aria-valuetext", "30 of 30 requests");
     expect(laptop.closest("li")).toHaveTextContent(/LaptopRefused, again in (10:00|9:5\d)/);
     expect(screen.getByRole("meter", { name: "Requests, an hour: Team" })).toHaveAttribute("aria-valuenow", "78");
-    expect(screen.getByText("Requests without a key").closest("li")).toHaveTextContent("makes room for others");
+    expect(screen.getByText("Requests without a key").closest("li")).toHaveTextContent("Served after others");
     const accounts = within(screen.getByRole("list", { name: "Accounts of Team" }));
     expect(accounts.getByRole("listitem")).toHaveTextContent("WorkUsed up1 of 2 under way");
     expect(screen.getByText("qtSd/team/anthropic/sonnet")).toBeInTheDocument();
@@ -119,6 +119,15 @@ describe("Monitoring → Quota → Quota share", () => {
     await waitFor(() =>
       expect(screen.getByLabelText(/Short name/)).toHaveAccessibleDescription(/already has the slug home/),
     );
+  });
+
+  it("lets an account that is gone be taken out", async () => {
+    const old = pool("team", { connections: ["c1", "long-gone"] });
+    const host = fakeHost({ ...gateway([old]), quota_pool_update: () => ({ pool: team }) });
+    const { user } = open(`${at}/team`, host);
+    await user.click(await screen.findByRole("checkbox", { name: "long-gone" }));
+    await user.click(screen.getByRole("button", { name: "Save" }));
+    await waitFor(() => expect(host.calls("quota_pool_update")[0]?.connections).toEqual(["c1"]));
   });
 
   it("asks before it deletes a pool", async () => {

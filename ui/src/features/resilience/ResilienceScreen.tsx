@@ -12,7 +12,8 @@ import { BanSignals } from "./BanSignals";
 import { LimitGroups } from "./LimitGroups";
 
 export function ResilienceScreen() {
-  const words = useMessages().resilience;
+  const messages = useMessages();
+  const words = messages.resilience;
   const settings = useSettings();
   const { read, saving, refused, save } = settings;
 
@@ -47,6 +48,9 @@ export function ResilienceScreen() {
           <SettingFields
             paths={["waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec"]}
           />
+        </Section>
+        <Section title={messages.accounts.session.title} help={messages.accounts.session.help}>
+          <SettingFields paths={["sessionAffinityTtlMs"]} />
         </Section>
         <LimitGroups settings={settings} />
         <Section title={words.stall.title}>

@@ -11,7 +11,7 @@ pub(super) struct Look {
     operation: Operation,
     found: Glance,
     /// Names of the conversation, the best first; see [`Hint`].
-    hints: [Option<String>; 6],
+    hints: [Option<String>; 5],
     /// End of the member read last.
     last_end: Option<usize>,
     /// The member to be cut out is the first of all.
@@ -28,7 +28,6 @@ pub(super) enum Hint {
     Conversation,
     Session,
     CacheKey,
-    User,
 }
 
 /// The top-level members that matter.
@@ -46,7 +45,7 @@ pub(super) enum Field {
     Hint(Hint),
 }
 
-const COMMON: [(&str, Field); 8] = [
+const COMMON: [(&str, Field); 7] = [
     ("model", Field::Model),
     ("stream", Field::Stream),
     ("tools", Field::Tools),
@@ -54,7 +53,6 @@ const COMMON: [(&str, Field); 8] = [
     ("conversation_id", Field::Hint(Hint::Conversation)),
     ("session_id", Field::Hint(Hint::Session)),
     ("prompt_cache_key", Field::Hint(Hint::CacheKey)),
-    ("user", Field::Hint(Hint::User)),
 ];
 const CHAT: [(&str, Field); 4] = [
     ("messages", Field::Conversation),

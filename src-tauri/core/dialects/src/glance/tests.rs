@@ -65,9 +65,9 @@ fn each_dialect_says_the_same_in_its_own_words() {
 #[test]
 fn the_best_name_of_the_conversation_is_taken() {
     for (body, expected) in [
-        (r#"{"user":"u"}"#, Some("u")),
+        (r#"{"user":"u"}"#, None),
         (r#"{"user":"u","prompt_cache_key":"k"}"#, Some("k")),
-        (r#"{"prompt_cache_key":" ","user":"u"}"#, Some("u")),
+        (r#"{"prompt_cache_key":" ","user":"u"}"#, None),
         (r#"{"metadata":{"user_id":"user_1_account_2_session_3"},"prompt_cache_key":"k"}"#, Some("3")),
         (r#"{"metadata":{"user_id":"{\"device_id\":\"d\",\"session_id\":\"s\"}"}}"#, Some("s")),
         (r#"{"metadata":{"user_id":"someone"}}"#, Some("someone")),

@@ -153,6 +153,21 @@ macro_rules! choice {
             }
         }
 
+        impl<'de> $crate::section::reexport::serde::Deserialize<'de> for $name {
+            fn deserialize<D>(deserializer: D) -> ::core::result::Result<Self, D::Error>
+            where
+                D: $crate::section::reexport::serde::Deserializer<'de>,
+            {
+                let word: ::std::string::String =
+                    $crate::section::reexport::serde::Deserialize::deserialize(deserializer)?;
+                <Self as $crate::section::FieldType>::from_text(&word).ok_or_else(|| {
+                    <D::Error as $crate::section::reexport::serde::de::Error>::custom(::core::concat!(
+                        "expected one of", $( " ", $word ),+
+                    ))
+                })
+            }
+        }
+
         impl $crate::section::FieldType for $name {
             type Item = Self;
             const KIND: $crate::section::Kind = $crate::section::Kind::Choice;

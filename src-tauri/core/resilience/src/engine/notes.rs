@@ -63,9 +63,9 @@ impl Engine {
         self.tool_limits.on_refusal(provider, limit, now)
     }
 
-    /// The tool limit a provider named within the last day.
-    pub fn tool_limit(&self, provider: &ProviderId, now: Timestamp) -> Option<u32> {
-        self.tool_limits.limit(provider, now)
+    /// The most tools a provider takes: as it named within the last day, or as the catalogue states.
+    pub fn tool_limit(&self, provider: &ProviderId, stated: Option<u32>, now: Timestamp) -> Option<u32> {
+        self.tool_limits.limit(provider, stated, now)
     }
 
     /// Every pace that upstreams announced, for the store; at most once a minute (resilience specification, 5.5).

@@ -328,7 +328,7 @@ fn by_status(facts: &Facts<'_>) -> Option<Verdict> {
         402 => facts.lasting(Reason::QuotaExhausted, Permanence::CreditsExhausted),
         403 => facts.usual(Reason::Forbidden),
         404 | 410 => Verdict::Failed(facts.failure(Reason::ModelNotFound), Next::NextTarget),
-        413 => Verdict::Failed(overflow(facts), Next::NextTarget),
+        413 => Verdict::Failed(overflow(facts), Next::NextConnection),
         429 => facts.usual(Reason::RateLimit),
         432 => facts.resting(Reason::QuotaExhausted, SUBSCRIPTION_REST),
         529 => facts.usual(Reason::Overloaded),

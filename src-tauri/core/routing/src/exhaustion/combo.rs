@@ -47,6 +47,8 @@ pub struct Terminal<'a> {
     pub stop: Option<Stop>,
     /// Its time was over.
     pub timed_out: bool,
+    /// A protected first target that failed is answered with 502, as if nothing stood before it (gateway specification, 3.8).
+    pub protected_as_502: bool,
     pub now: Timestamp,
 }
 
@@ -163,6 +165,9 @@ fn ended(terminal: &Terminal<'_>) -> Option<(Answer, &'static str)> {
     match terminal.stop {
         Some(Stop::MaxAttempts) => return Some((plain(503, code::MAX_ATTEMPTS), "max_attempts_exceeded")),
         Some(Stop::ContextOverflow) => return Some((plain(400, code::BAD_REQUEST), "all_models_failed")),
+        Some(Stop::ProtectedTarget) if terminal.protected_as_502 => {
+            return Some((plain(502, code::BAD_GATEWAY), "all_models_failed"));
+        }
         Some(Stop::ProtectedTarget) => return Some((plain(503, code::SERVICE_UNAVAILABLE), "all_models_failed")),
         Some(Stop::IdenticalErrors) => {
             let status = last_status(journey).unwrap_or(400);

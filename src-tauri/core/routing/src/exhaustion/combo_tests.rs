@@ -59,7 +59,16 @@ fn attempt(n: usize, status: u16) -> AttemptRecord {
 
 fn run(strategy: Strategy, left_out: &[(Target, LeftOut)], journey: &Journey, stop: Option<Stop>) -> ComboAnswer {
     let pool_size = left_out.len() + journey.attempts.len();
-    answer(&Terminal { strategy, pool_size, left_out, journey, stop, timed_out: false, now: NOW })
+    answer(&Terminal {
+        strategy,
+        pool_size,
+        left_out,
+        journey,
+        stop,
+        timed_out: false,
+        protected_as_502: false,
+        now: NOW,
+    })
 }
 
 fn idle(strategy: Strategy, sparing: &[Sparing]) -> ComboAnswer {
@@ -213,6 +222,17 @@ fn an_end_of_our_own_has_its_own_code() {
         let found = (answer.answer.status, answer.answer.code, answer.diagnostics.terminal_reason);
         assert_eq!(found, (status, code, why));
     }
+    let as_502 = Terminal {
+        strategy: Strategy::Priority,
+        pool_size: 1,
+        left_out: &[],
+        journey: &asked,
+        stop: Some(Stop::ProtectedTarget),
+        timed_out: false,
+        protected_as_502: true,
+        now: NOW,
+    };
+    assert_eq!(brief(&answer(&as_502)), (502, "bad_gateway", None, "retry"));
     let nothing = Journey::default();
     let late = Terminal {
         strategy: Strategy::Priority,
@@ -221,6 +241,7 @@ fn an_end_of_our_own_has_its_own_code() {
         journey: &nothing,
         stop: None,
         timed_out: true,
+        protected_as_502: false,
         now: NOW,
     };
     assert_eq!(brief(&answer(&late)), (504, "COMBO_TIMEOUT", None, "retry"));
@@ -245,6 +266,7 @@ fn what_nobody_could_ever_serve_is_refused_with_the_reason_of_each() {
         journey: &journey,
         stop: None,
         timed_out: false,
+        protected_as_502: false,
         now: NOW,
     };
     for (cause, status, code) in [

@@ -1,5 +1,7 @@
 //! What falls away before anything is ranked, in the order in which the causes concern more than this moment.
 
+use std::cell::Cell;
+
 use domain::Availability;
 
 use super::{Cause, LeftOut, Refusal};
@@ -60,9 +62,16 @@ pub(super) fn sift(
 
 /// Moves those with a reason to the left-out ones.
 fn take(targets: &mut Vec<Target>, left_out: &mut Vec<(Target, LeftOut)>, reason: impl Fn(&Target) -> Option<LeftOut>) {
-    let Some(first) = targets.iter().position(|target| reason(target).is_some()) else { return };
-    let leaving = targets.extract_if(first.., |target| reason(target).is_some());
-    left_out.extend(leaving.filter_map(|target| reason(&target).map(|why| (target, why))));
+    let why = Cell::new(None);
+    let leaving = targets.extract_if(.., |target| {
+        let found = reason(target);
+        let leaves = found.is_some();
+        why.set(found);
+        leaves
+    });
+    for target in leaving {
+        left_out.extend(why.take().map(|why| (target, why)));
+    }
 }
 
 /// The same, but nobody is moved where everybody would be. Whether there is somebody without a reason, or nobody at all.

@@ -4,8 +4,11 @@
 //! `connection:<id>`, or `execution:<key>` where no account is fixed. Everyone scores alone, so an account that leaves
 //! moves only its own conversations, and one that joins takes only its share. Without a key the listed order.
 
+use std::cmp::Reverse;
+
 use sha2::{Digest, Sha256};
 
+use super::rising;
 use crate::target::Target;
 use crate::view::View;
 
@@ -14,13 +17,9 @@ pub const LONGEST_KEY: usize = 4_096;
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    if let Some(key) = &view.request.cache_key {
-        let begun = begin(key);
-        let scores: Vec<u64> = targets.iter().map(|target| end(begun.clone(), target)).collect();
-        order.sort_by(|&a, &b| scores[b].cmp(&scores[a]));
-    }
-    order
+    let Some(key) = &view.request.cache_key else { return (0..targets.len()).collect() };
+    let begun = begin(key);
+    rising(targets.iter().map(|target| Reverse(end(begun.clone(), target))), Ord::cmp)
 }
 
 /// How strongly a key belongs to a target.

@@ -2,13 +2,12 @@
 
 use std::cmp::Reverse;
 
+use super::rising;
 use crate::target::Target;
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by_key(|&index| Reverse(targets[index].facts.context_window));
-    order
+    rising(targets.iter().map(|target| Reverse(target.facts.context_window)), Ord::cmp)
 }
 
 #[cfg(test)]

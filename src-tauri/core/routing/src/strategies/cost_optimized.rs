@@ -3,15 +3,13 @@
 //! Between equals the lower output price, then the order of the list. Free is 0 and first; unknown is not free and comes
 //! after everything known.
 
+use super::rising;
 use crate::target::Target;
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target]) -> Vec<usize> {
-    let prices: Vec<(f64, f64)> =
-        targets.iter().map(|target| (price(target.facts.input_price), price(target.facts.output_price))).collect();
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by(|&a, &b| prices[a].0.total_cmp(&prices[b].0).then(prices[a].1.total_cmp(&prices[b].1)));
-    order
+    let prices = |target: &Target| (price(target.facts.input_price), price(target.facts.output_price));
+    rising(targets.iter().map(prices), |a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
 }
 
 fn price(stated: Option<f64>) -> f64 {

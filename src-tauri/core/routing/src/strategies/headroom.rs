@@ -5,16 +5,14 @@
 
 use domain::Timestamp;
 
+use super::falling;
 use crate::target::Target;
 use crate::view::View;
 use crate::window;
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>) -> Vec<usize> {
-    let free: Vec<f64> = targets.iter().map(|target| free(target, view.now)).collect();
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by(|&a, &b| free[b].total_cmp(&free[a]));
-    order
+    falling(targets.iter().map(|target| free(target, view.now)))
 }
 
 /// Fraction of the account that is free, 0–1.

@@ -6,6 +6,7 @@
 use domain::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::rising;
 use crate::lru::Lru;
 use crate::target::Target;
 use crate::view::View;
@@ -77,10 +78,7 @@ impl Default for Counts {
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, counts: &Counts) -> Vec<usize> {
-    let used: Vec<f64> = targets.iter().map(|target| counts.of(&target.execution_key, view.now)).collect();
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by(|&a, &b| used[a].total_cmp(&used[b]));
-    order
+    rising(targets.iter().map(|target| counts.of(&target.execution_key, view.now)), f64::total_cmp)
 }
 
 #[cfg(test)]

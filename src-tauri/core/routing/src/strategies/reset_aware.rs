@@ -17,6 +17,7 @@
 use domain::quota::{Quota, Window};
 use domain::{Millis, Timestamp};
 
+use super::falling;
 use crate::combo::Config;
 use crate::lru::Turns;
 use crate::target::Target;
@@ -40,8 +41,7 @@ const MONTHLY_SHAPE: Shape = Shape { length: Millis::days(30), rest: 0.25, urgen
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
     let scores: Vec<f64> = targets.iter().map(|target| score(target, view.config, view.now)).collect();
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    let mut order = falling(scores.iter().copied());
     let Some(&best) = order.first() else { return order };
     let band = view.config.reset_aware_tie_band_percent / 100.0;
     let tied = order.iter().take_while(|&&index| scores[index] >= scores[best] - band).count();

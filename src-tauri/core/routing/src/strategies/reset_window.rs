@@ -8,6 +8,7 @@ use domain::Millis;
 use domain::quota::Quota;
 
 use super::reset_aware::rotate;
+use super::rising;
 use crate::lru::Turns;
 use crate::target::Target;
 use crate::view::View;
@@ -16,8 +17,7 @@ use crate::window::{self, SESSION};
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
     let keys: Vec<(bool, Millis)> = targets.iter().map(|target| key(target, view)).collect();
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by_key(|&index| keys[index]);
+    let mut order = rising(keys.iter().copied(), Ord::cmp);
     let Some(&soonest) = order.first() else { return order };
     let (exhausted, wait) = keys[soonest];
     let within = wait + view.config.reset_window_tie_band;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use rand::{Rng, RngExt};
 
+use super::rising;
 use crate::lru::Lru;
 use crate::target::Target;
 use crate::view::View;
@@ -39,12 +40,8 @@ pub fn rank(targets: &[Target], view: &View<'_>, streaks: &mut Streaks, rng: &mu
     if let Some(target) = steps.get(&drawn) {
         streaks.count(view.combo, target.step_id());
     }
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by_key(|&index| {
-        let target = &targets[index];
-        (target.top != drawn, Reverse(target.weight), target.top)
-    });
-    order
+    let key = |target: &Target| (target.top != drawn, Reverse(target.weight), target.top);
+    rising(targets.iter().map(key), Ord::cmp)
 }
 
 /// The step of the running streak, if it has requests left and may still be tried.
@@ -81,7 +78,9 @@ impl Streaks {
     fn count(&mut self, combo: &str, step: &str) {
         match self.0.get(combo) {
             Some(streak) => streak.served = streak.served.saturating_add(1),
-            None => self.0.insert(combo, Streak { step: step.to_owned(), served: 1 }),
+            None => {
+                self.0.insert(combo, Streak { step: step.to_owned(), served: 1 });
+            }
         }
     }
 }

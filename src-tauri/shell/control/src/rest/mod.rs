@@ -24,9 +24,9 @@ use crate::topics::{Method, Operation, operation};
 use crate::view::*;
 use crate::{
     Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
-    combos::*, connections::*, cooldowns::*, explain::*, health::*, keys::*, lockouts::*, management_token::*,
-    models::*, nodes::*, probes::*, quota::*, quota_pools::*, requests::*, resilience::*, resilience_connections::*,
-    settings::*, simulate::*, usage::*,
+    combos::*, connections::*, cooldowns::*, explain::*, flags::*, health::*, keys::*, lockouts::*,
+    management_token::*, models::*, nodes::*, probes::*, quota::*, quota_pools::*, requests::*, resilience::*,
+    resilience_connections::*, settings::*, simulate::*, usage::*,
 };
 
 use document::{Document, Shape};
@@ -189,6 +189,9 @@ fn operations() -> Api {
     route!(api, settings_get() -> SettingsTree);
     route!(api, settings_update(body: SettingsPatch) -> SettingsTree);
     route!(api, settings_fields() -> SettingFields);
+    route!(api, feature_flags_list() -> FeatureFlags);
+    route!(api, feature_flag_set(id, body: FeatureFlagValue) -> FeatureFlagReply);
+    route!(api, feature_flag_unset(id) -> FeatureFlagReply);
     route!(api, management_token_get() -> ManagementToken);
     route!(api, management_token_rotate() -> ManagementToken);
     api

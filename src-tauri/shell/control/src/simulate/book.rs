@@ -91,12 +91,7 @@ impl ReplayBook<'_> {
         let active = entries.iter().filter(|entry| entry.connection.is_active).count();
         let in_flight = entries.iter().map(|entry| self.engine.in_flight(&entry.connection.id)).min();
         Facts {
-            max_tools: self
-                .engine
-                .tool_limit(&provider.id, self.now)
-                .into_iter()
-                .chain(provider.limits.most_tools)
-                .min(),
+            max_tools: self.engine.tool_limit(&provider.id, provider.limits.most_tools, self.now),
             telemetry: self.telemetry.of(&provider.id, model, account),
             in_flight: in_flight.unwrap_or(0),
             max_concurrent: entries

@@ -29,6 +29,7 @@ pub(super) struct Traveller<'w> {
     /// How often the present target was asked again, and whether it was asked for less.
     pub(super) repeated: u32,
     pub(super) adjusted: bool,
+    pub(super) thoughtless: bool,
     /// Who had no free place.
     pub(super) full: Vec<Stand>,
     pub(super) stands: Option<(Stand, Timestamp)>,
@@ -102,6 +103,7 @@ impl<'w> Traveller<'w> {
             steps: VecDeque::new(),
             repeated: 0,
             adjusted: false,
+            thoughtless: false,
             full: Vec::new(),
             stands: None,
             under_way: None,

@@ -1,6 +1,7 @@
 //! One request from target to target: what the gateway's own walk does, without its sockets (gateway specification, 3.8;
 //! resilience specification, 15).
 
+use dialects::thoughts::is_refusal_of_thoughts;
 use domain::request_log::{AttemptRecord, ExclusionRecord};
 use domain::{Availability, Candidate, Exclusion, Mechanism, Millis, Neutral, Outcome, Success};
 use gateway::{Sample as Timed, fitness_layers};
@@ -91,7 +92,7 @@ impl<'w> World<'w> {
                 break;
             }
             (traveller.at, traveller.next) = (traveller.next, traveller.next + 1);
-            (traveller.repeated, traveller.adjusted) = (0, false);
+            (traveller.repeated, traveller.adjusted, traveller.thoughtless) = (0, false, false);
             self.opens(&mut traveller);
         }
         self.waits_for_a_place(traveller);
@@ -223,10 +224,7 @@ impl<'w> World<'w> {
         };
         let outcome = diagnosis.outcome.clone();
         self.settle(permit, &if spares { outcome.sparing_provider() } else { outcome });
-        let limit = resilience::tool_limit::read(sample.status.unwrap_or(0), &sample.message);
-        if let Some(limit) = limit {
-            self.engine.note_tool_limit(&candidate.provider, limit, self.now);
-        }
+        let too_many_tools = self.learns_tool_limit(&candidate, sample);
         let benched = is_bench(&self.word(&traveller, &candidate));
         traveller.journey.attempts.push(attempt(&traveller, &candidate, sample, self.now));
         if let Outcome::Failure(failure) = &diagnosis.outcome {
@@ -238,7 +236,8 @@ impl<'w> World<'w> {
             message: &sample.message,
             hopeless: diagnosis.next == Next::Stop,
             benched,
-            too_many_tools: limit.is_some(),
+            too_many_tools,
+            refuses_thoughts: sample.status == Some(400) && is_refusal_of_thoughts(&sample.message),
         };
         let mut journey = std::mem::take(&mut traveller.journey);
         let decision = {
@@ -266,6 +265,11 @@ impl<'w> World<'w> {
                 traveller.steps.push_front(candidate);
                 self.walks(traveller);
             }
+            Decision::ThinkLess => {
+                traveller.thoughtless = true;
+                traveller.steps.push_front(candidate);
+                self.walks(traveller);
+            }
             Decision::NextAccount => self.walks(traveller),
             Decision::NextTarget { after } => {
                 traveller.steps.clear();
@@ -284,6 +288,7 @@ impl<'w> World<'w> {
         diagnosis: Diagnosis,
     ) {
         self.settle(permit, &diagnosis.outcome);
+        self.learns_tool_limit(&candidate, sample);
         traveller.journey.attempts.push(attempt(&traveller, &candidate, sample, self.now));
         let within = traveller.journey.attempts.len() < MOST_ATTEMPTS;
         traveller.end.hopeless = diagnosis.next != Next::NextConnection || !within;
@@ -291,6 +296,15 @@ impl<'w> World<'w> {
             return self.nobody(traveller);
         }
         self.walks(traveller);
+    }
+
+    /// Whether the refusal is about the number of tools; then its limit is remembered.
+    fn learns_tool_limit(&mut self, candidate: &Candidate, sample: &Sample) -> bool {
+        let limit = resilience::tool_limit::read(sample.status.unwrap_or(0), &sample.message);
+        if let Some(limit) = limit {
+            self.engine.note_tool_limit(&candidate.provider, limit, self.now);
+        }
+        limit.is_some()
     }
 
     /// Nobody answered: once more after a pause, or not at all.
@@ -383,6 +397,7 @@ fn position<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate, remainin
         nature: &candidate.nature,
         repeated: traveller.repeated,
         adjusted: traveller.adjusted,
+        thoughtless: traveller.thoughtless,
         more_accounts: !traveller.steps.is_empty(),
         remaining,
     }

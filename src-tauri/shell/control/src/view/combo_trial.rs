@@ -32,12 +32,16 @@ pub struct ComboSubject(#[specta(type = ComboSubjectFields)] pub Value);
 #[serde(untagged)]
 pub enum ComboSubjectFields {
     Id(String),
-    Stored {
-        id: String,
-        #[serde(flatten)]
-        change: Box<ComboChangeFields>,
-    },
+    Stored(Box<StoredCombo>),
     Draft(Box<ComboFields>),
+}
+
+/// A stored combo, and beside its id the members that are to be different.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+pub struct StoredCombo {
+    pub id: String,
+    #[serde(flatten)]
+    pub change: ComboChangeFields,
 }
 
 /// What is asked, as far as routing looks at it.

@@ -10,6 +10,7 @@ mod combo;
 mod combo_trial;
 mod connection;
 mod explanation;
+mod flag;
 mod health;
 mod key;
 mod live;
@@ -37,7 +38,7 @@ pub use combo::{
 pub use combo_trial::{
     ComboMetric, ComboMetrics, ComboMetricsQuery, ComboPreview, ComboPreviewed, ComboSubject, ComboSubjectFields,
     ComboTargetMetric, ComboTest, ComboTestResult, ComboTestResults, PlacedBy, PreviewedFactor, PreviewedRequest,
-    PreviewedTarget, SkippedStep,
+    PreviewedTarget, SkippedStep, StoredCombo,
 };
 pub use connection::{
     BatchTest, BatchTestResult, BatchTestResults, Breaker, BreakerState, Connection, ConnectionChange,
@@ -49,6 +50,7 @@ pub use explanation::{
     ConnectionOutlook, ExclusionCause, ExclusionExplanation, ExpectedAnswer, ExplainQuery, ResilienceExplanation,
     RouteExplanation, RouteKind, TargetExplanation,
 };
+pub use flag::{FeatureFlag, FeatureFlagReply, FeatureFlagValue, FeatureFlags, FlagGroup};
 pub use health::{
     BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, MemoryUsage, ProviderBreaker, ProviderHealth,
     ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,

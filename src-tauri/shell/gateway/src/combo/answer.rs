@@ -40,31 +40,32 @@ pub(super) fn refused(
         journey: &recorder.journey,
         stop: None,
         timed_out: false,
+        protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };
     let answer = combo::refused(&refusal.cause, &terminal);
-    let message = match &refusal.cause {
+    let message = why_never(&refusal.cause, &asked.combo.name);
+    finish(gateway, request, &answer, message, Blame::Client, recorder)
+}
+
+/// Why nobody in the combo could ever serve the request, in words.
+fn why_never(cause: &Cause, combo: &str) -> String {
+    match cause {
         Cause::Capability(missing) => {
             let missing: Vec<&str> = missing.iter().map(|capability| capability.as_str()).collect();
-            format!(
-                "no target of the combo `{}` can take this request: none has {}",
-                asked.combo.name,
-                missing.join(", ")
-            )
+            format!("no target of the combo `{combo}` can take this request: none has {}", missing.join(", "))
         }
         Cause::ContextRequirements => {
-            format!("no target of the combo `{}` has a context window of the size it requires", asked.combo.name)
+            format!("no target of the combo `{combo}` has a context window of the size it requires")
         }
         Cause::ToolLimit { limit, tools } => format!(
-            "the request brings {tools} tools, and no target of the combo `{}` takes more than {limit}: send fewer",
-            asked.combo.name
+            "the request brings {tools} tools, and no target of the combo `{combo}` takes more than {limit}: send fewer"
         ),
         Cause::OverBudget(over) => format!(
-            "the cheapest target of the combo `{}` would cost about ${:.4}, its budget is ${:.4} a request",
-            asked.combo.name, over.cheapest, over.cap
+            "the cheapest target of the combo `{combo}` would cost about ${:.4}, its budget is ${:.4} a request",
+            over.cheapest, over.cap
         ),
-    };
-    finish(gateway, request, &answer, message, Blame::Client, recorder)
+    }
 }
 
 /// Everyone was asked or spared, and nobody answered.
@@ -87,6 +88,7 @@ pub(super) fn nobody(
         journey: &recorder.journey,
         stop,
         timed_out,
+        protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };
     let answer = combo::answer(&terminal);
@@ -94,11 +96,15 @@ pub(super) fn nobody(
         tracing::warn!(combo = %asked.combo.name, "{line}");
     }
     let was_refused = recorder.journey.failures().next().is_none() && !recorder.journey.attempts.is_empty();
+    let is_refusal = was_refused && !timed_out && stop != Some(Stop::MaxAttempts);
     let blame = if recorder.journey.attempts.is_empty() { Blame::Local } else { Blame::Upstream };
     match last {
-        Some(last) if was_refused && !timed_out && stop != Some(Stop::MaxAttempts) => {
-            surfaced(gateway, request, last, &recorder.journey.clone(), recorder)
+        Some(Last { tool_limit: Some(limit), .. }) if is_refusal => {
+            let cause = Cause::ToolLimit { limit, tools: request.glance.tool_count };
+            let answer = combo::refused(&cause, &terminal);
+            finish(gateway, request, &answer, why_never(&cause, &asked.combo.name), Blame::Client, recorder)
         }
+        Some(last) if is_refusal => surfaced(gateway, request, last, &recorder.journey.clone(), recorder),
         _ => {
             let message = message(asked, &answer, &recorder);
             finish(gateway, request, &answer, message, blame, recorder)

@@ -106,7 +106,7 @@ pub(super) fn asker(request: &ClientRequest, strategy: Strategy) -> Asker<'_> {
 }
 
 pub(super) fn of_combo(asker: Asker<'_>, strategy: Strategy) -> Asker<'_> {
-    Asker { quota_cutoff: strategy != Strategy::Auto, ..asker }
+    Asker { quota_cutoff: strategy != Strategy::Auto, shares: strategy == Strategy::QuotaShare, ..asker }
 }
 
 impl Book for GatewayBook<'_> {
@@ -154,7 +154,7 @@ impl Book for GatewayBook<'_> {
 }
 
 /// A target of which nothing is known yet.
-fn bare(provider: &ProviderId, model: &str) -> Target {
+pub(crate) fn bare(provider: &ProviderId, model: &str) -> Target {
     Target {
         execution_key: format!("{provider}/{model}"),
         top: 0,
@@ -215,10 +215,11 @@ pub const fn weighed(state: State) -> Breaker {
     }
 }
 
-fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
-    let load = gateway.engine().load(&target.provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
+/// What is known about a target now, and about these of its accounts.
+pub(crate) fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
+    let load = gateway.engine().load(provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
     Facts {
-        max_tools: load.max_tools.into_iter().chain(provider.limits.most_tools).min(),
+        max_tools: load.max_tools,
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
         in_flight: load.in_flight,
         max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),

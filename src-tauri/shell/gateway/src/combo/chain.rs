@@ -7,8 +7,9 @@ use routing::decision::Stop;
 use routing::plan::Pool;
 use routing::{Plan, Target};
 
+use super::order::Place;
 use super::sub_request;
-use super::walk::{Answered, End, Ended, Place, Scene, walk};
+use super::walk::{Answered, End, Ended, Scene, walk};
 use crate::ingress::ClientRequest;
 use crate::record::Recorder;
 
@@ -17,7 +18,7 @@ pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan,
     let mut written: Option<String> = None;
     for (n, link) in links.iter().enumerate() {
         let targets = targets(scene, pool, link);
-        let prompt = targets.first().and_then(|(_, target)| target.prompt.as_deref());
+        let prompt = targets.first().and_then(|place| place.target.prompt.as_deref());
         let is_last = n + 1 == links.len();
         let change = |asked: &mut Request| hand_on(asked, prompt, written.as_deref());
         let made = if is_last { sub_request::last(request, change) } else { sub_request::whole(request, change) };
@@ -40,7 +41,7 @@ pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan,
 
 fn targets<'p>(scene: &Scene<'p>, pool: &'p Pool, link: &[usize]) -> Vec<Place<'p>> {
     let target = |index: &usize| -> &'p Target { &pool.targets[*index] };
-    link.iter().map(|index| (scene.asked.combo.name.as_str(), target(index))).collect()
+    link.iter().map(|index| Place { combo: &scene.asked.combo.name, target: target(index) }).collect()
 }
 
 /// What a step is given: its own instructions, the conversation, and the text before it.

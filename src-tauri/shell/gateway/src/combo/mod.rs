@@ -9,6 +9,7 @@
 mod answer;
 mod book;
 mod chain;
+mod order;
 mod panel;
 mod preview;
 mod selections;
@@ -41,11 +42,13 @@ use crate::record::Recorder;
 use crate::request_facts;
 
 use book::GatewayBook;
+pub(crate) use book::{bare as bare_target, facts as facts_of};
 pub use book::{catalogued, models_of, weighed};
+use order::{order, records};
 pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
 pub use selections::{Selected, Selections};
-use walk::{Answered, Ended, Scene, order};
+use walk::{Answered, Ended, Scene};
 
 /// Why a target without any account is skipped.
 const NO_CONNECTION: &str = "no_connection";
@@ -141,7 +144,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
         };
         let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
-        recorder.journey.exclusions = walk::records(&plan);
+        recorder.journey.exclusions = records(&plan);
         let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {
             Plan::Ranked { .. } => walk::walk(&scene, request, &order(&asked.combo.name, &plan), recorder).await,

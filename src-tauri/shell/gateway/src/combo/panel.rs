@@ -11,6 +11,7 @@ use routing::strategies::fusion::{Judge, Quorum, Verdict};
 use routing::{Plan, Target};
 
 use super::book::GatewayBook;
+use super::order::Place;
 use super::sub_request;
 use super::walk::{Answered, End, Ended, Scene, walk};
 use crate::ingress::ClientRequest;
@@ -71,7 +72,7 @@ async fn member_of(
     member: usize,
     recorder: Recorder,
 ) -> Said {
-    let order = [(scene.asked.combo.name.as_str(), target)];
+    let order = [Place { combo: &scene.asked.combo.name, target }];
     match walk(scene, question, &order, recorder).await {
         Ended::Answered(answered) => {
             let Answered { served, attempt, mut recorder, .. } = *answered;
@@ -104,7 +105,7 @@ async fn write(
     };
     let made = sub_request::last(request, |asked| instruct(asked, &answers));
     let (Some(target), Ok(made)) = (target, made) else { return Ended::Nobody(Box::new(End::new(recorder))) };
-    walk(scene, &made, &[(scene.asked.combo.name.as_str(), target)], recorder).await
+    walk(scene, &made, &[Place { combo: &scene.asked.combo.name, target }], recorder).await
 }
 
 fn instruct(asked: &mut Request, answers: &[String]) {

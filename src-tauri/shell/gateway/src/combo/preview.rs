@@ -132,7 +132,17 @@ fn terminal<'t>(
     gateway: &Gateway,
 ) -> Terminal<'t> {
     let strategy = asked.combo.strategy;
-    Terminal { strategy, pool_size, left_out, journey, stop: None, timed_out: false, now: gateway.now() }
+    let protected_as_502 = gateway.settings().routing.protected_priority_infra_502;
+    Terminal {
+        strategy,
+        pool_size,
+        left_out,
+        journey,
+        stop: None,
+        timed_out: false,
+        protected_as_502,
+        now: gateway.now(),
+    }
 }
 
 /// Looks at the accounts of targets.

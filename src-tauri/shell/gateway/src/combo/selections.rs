@@ -1,6 +1,7 @@
 //! Whom a name would choose first, many times over: a plan is made again and again on a copy of what strategies remember,
 //! each first choice counted as asked and answered at once. Nobody is asked, and nobody's turn is taken.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use domain::{ConnectionId, ProviderId};
@@ -9,14 +10,15 @@ use rand_chacha::rand_core::SeedableRng;
 use routing::combo::Expansion;
 use routing::memory::Dispatch;
 use routing::resolve::NotFound;
-use routing::{Plan, Target, View};
+use routing::{Plan, Resolved, Target, View};
 
 use super::book::GatewayBook;
 use super::preview::asker;
 use super::{Asked, expanded};
+use crate::accounts;
 use crate::explain::{Destination, Question};
 use crate::gateway::Gateway;
-use crate::plan::steps_of;
+use crate::plan::{Step, steps_of};
 
 /// How often each target was chosen first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,25 +46,25 @@ impl Gateway {
     /// Works without waiting for anything, but for as long as so many plans take: not for a thread that serves requests.
     pub fn selections(&self, model: &str, runs: u32, seed: u64) -> Result<Selections, NotFound> {
         match self.destination(model)? {
-            Destination::Direct(_) => Ok(self.direct_selections(model, runs)),
+            Destination::Direct(resolved) => Ok(self.direct_selections(&resolved, runs, seed)),
             Destination::Combo { asked, .. } => Ok(Draw::new(self, &asked, model).runs(runs, seed)),
         }
     }
 
-    /// A name that stands for one model has nothing to draw.
-    fn direct_selections(&self, model: &str, runs: u32) -> Selections {
-        let Ok(explanation) = self.explain(model, None, &Question::default()) else {
-            return Selections { exhausted: runs, ..Selections::default() };
+    /// Of a name that stands for one model only the account can differ.
+    fn direct_selections(&self, resolved: &Resolved, runs: u32, seed: u64) -> Selections {
+        let steps = self.would_ask(resolved);
+        let first = accounts::draw(self, &steps, runs, &mut ChaCha12Rng::seed_from_u64(seed));
+        let bar = |(step, first): (&Step, u32)| Selected {
+            execution_key: format!("{}/{}", resolved.provider, resolved.model),
+            provider: resolved.provider.clone(),
+            model: resolved.model.clone(),
+            connection: Some(step.candidate.connection.clone()),
+            first,
         };
-        let first = explanation.targets.into_iter().find_map(|target| {
-            let account = target.accounts.into_iter().find(|account| account.exclusion.is_none())?;
-            let (execution_key, provider, model) = (target.execution_key, target.provider, target.model);
-            Some(Selected { execution_key, provider, model, connection: Some(account.connection), first: runs })
-        });
-        match first {
-            Some(selected) => Selections { histogram: vec![selected], exhausted: 0 },
-            None => Selections { exhausted: runs, ..Selections::default() },
-        }
+        let mut histogram: Vec<Selected> = steps.iter().zip(first).filter(|(_, first)| *first > 0).map(bar).collect();
+        histogram.sort_by_key(|bar| Reverse(bar.first));
+        Selections { histogram, exhausted: if steps.is_empty() { runs } else { 0 } }
     }
 }
 
@@ -103,7 +105,7 @@ impl<'d> Draw<'d> {
             }
         }
         let mut histogram: Vec<Selected> = bars.into_values().collect();
-        histogram.sort_by_key(|bar| std::cmp::Reverse(bar.first));
+        histogram.sort_by_key(|bar| Reverse(bar.first));
         Selections { histogram, exhausted }
     }
 

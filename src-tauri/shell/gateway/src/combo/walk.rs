@@ -5,23 +5,25 @@
 
 use std::collections::VecDeque;
 
-use domain::{ConnectionId, Exclusion, Mechanism, Millis, Outcome, Timestamp};
-use resilience::{LocalLimit, Patience, Refusal, tool_limit};
+use dialects::thoughts::Thoughts;
+use domain::wire::reason;
+use domain::{Exclusion, Mechanism, Millis, Outcome, Timestamp};
+use resilience::{LocalLimit, Patience, Refusal};
+use routing::Target;
 use routing::combo::Strategy;
 use routing::decision::{self, Decision, Position, Stop};
 use routing::memory::Dispatch;
-use routing::plan::Attempt as Planned;
 use routing::view::RequestFacts;
-use routing::{Plan, Target};
 
 use super::Asked;
 use super::book::asker;
+use super::order::{Place, record_of};
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
-use crate::attempt_loop::Last;
+use crate::attempt_loop::{DROPPED_REASONING, Last, RETRY_WITHOUT_THINKING};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, excluded_record, steps_of};
+use crate::plan::{Step, steps_of};
 use crate::record::Recorder;
 use crate::send::{Failed, Served, Wish, send};
 
@@ -38,9 +40,6 @@ pub(super) struct Answered {
     pub(super) attempt: Attempt,
     pub(super) recorder: Recorder,
 }
-
-/// A target, and the combo whose step it is.
-pub(super) type Place<'p> = (&'p str, &'p Target);
 
 /// Nobody answered.
 pub(super) struct End {
@@ -66,20 +65,14 @@ impl End {
     pub(super) fn hint(&self) -> Option<Millis> {
         self.recorder.journey.last_failure().and_then(|failure| failure.advertised_retry_after)
     }
-}
 
-/// A target that had no free place.
-struct Full<'p> {
-    target: &'p Target,
-    combo: &'p str,
-    at: usize,
-    step: Step,
-}
-
-/// One level of nesting: a combo's name, and its plan.
-struct Level<'p> {
-    combo: &'p str,
-    plan: &'p Plan,
+    /// An attempt brought nothing. Of several limits of tools the highest is what would have been enough.
+    fn failed(&mut self, failed: Failed) {
+        let earlier = self.last.take().and_then(|last| last.tool_limit);
+        let last = Last::of(failed);
+        let tool_limit = last.tool_limit.map(|limit| limit.max(earlier.unwrap_or(0)));
+        self.last = Some(Last { tool_limit, ..last });
+    }
 }
 
 /// What every walk of one request has in common.
@@ -91,18 +84,10 @@ pub(super) struct Scene<'s> {
     pub(super) deadline: Timestamp,
 }
 
-/// The targets of a plan in their order.
-pub(super) fn order<'p>(combo: &'p str, plan: &'p Plan) -> Vec<Place<'p>> {
-    let mut order = Vec::new();
-    flatten(&Level { combo, plan }, &mut order);
-    order
-}
-
 pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Place<'_>], recorder: Recorder) -> Ended {
-    let Scene { gateway, asked, facts, deadline } = *scene;
-    let mut walk = Walk { gateway, request, asked, facts, deadline, end: End::new(recorder), full: Vec::new(), order };
-    for at in 0..order.len() {
-        match walk.target(at).await {
+    let mut walk = Walk { scene: *scene, request, end: End::new(recorder), full: VecDeque::new(), order };
+    for (at, place) in order.iter().enumerate() {
+        match walk.target(Here { place: *place, at }).await {
             Went::On => {}
             Went::Answered(answered) => return Ended::Answered(answered),
             Went::Over => return Ended::Nobody(Box::new(walk.end)),
@@ -111,46 +96,28 @@ pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Pl
     walk.wait_for_a_place().await
 }
 
-/// The targets of a plan in their order, those of nested combos in the place of their combo.
-fn flatten<'p>(level: &Level<'p>, order: &mut Vec<Place<'p>>) {
-    let Plan::Ranked { pool, attempts } = level.plan else {
-        // A panel or a chain inside another combo: its targets in their order.
-        order.extend(level.plan.pool().targets.iter().map(|target| (level.combo, target)));
-        return;
-    };
-    for Planned { target, .. } in attempts {
-        match pool.nested.get(target) {
-            Some(plan) => {
-                let combo = pool.targets[*target].label.as_deref().unwrap_or(level.combo);
-                flatten(&Level { combo, plan }, order);
-            }
-            None => order.push((level.combo, &pool.targets[*target])),
-        }
-    }
-}
-
-/// Who was left out by the plan, as the request's page shows it.
-pub(super) fn records(plan: &Plan) -> Vec<domain::request_log::ExclusionRecord> {
-    plan.left_out()
-        .map(|(target, left_out)| domain::request_log::ExclusionRecord {
-            provider: target.provider.clone(),
-            model: target.model.clone(),
-            connection: target.connection.clone(),
-            connection_name: None,
-            exclusion: left_out.exclusion(),
-        })
-        .collect()
-}
-
 struct Walk<'w, 'p> {
-    gateway: &'w Gateway,
+    scene: Scene<'w>,
     request: &'w ClientRequest,
-    asked: &'w Asked,
-    facts: &'w RequestFacts,
-    deadline: Timestamp,
     end: End,
-    full: Vec<Full<'p>>,
+    /// The accounts that had no free place.
+    full: VecDeque<(Here<'p>, Step)>,
     order: &'p [Place<'p>],
+}
+
+/// A target, and where in the order it stands.
+#[derive(Clone, Copy)]
+struct Here<'p> {
+    place: Place<'p>,
+    at: usize,
+}
+
+/// An account that let the request in.
+struct Account {
+    step: Step,
+    attempt: Attempt,
+    /// Another one may serve the same target.
+    more: bool,
 }
 
 enum Went {
@@ -178,200 +145,226 @@ struct Repeat {
 }
 
 impl<'p> Walk<'_, 'p> {
-    async fn target(&mut self, at: usize) -> Went {
-        let (combo, target) = self.order[at];
+    async fn target(&mut self, here: Here<'p>) -> Went {
+        let target = here.place.target;
         if self.end.recorder.journey.exhausted.excludes(&target.provider, &target.model) {
-            self.skip(target, Exclusion::lasting(Mechanism::RequestExhaustion, "request_exhaustion"));
+            let exclusion = Exclusion::lasting(Mechanism::RequestExhaustion, reason::REQUEST_EXHAUSTION);
+            self.end.recorder.journey.exclude(record_of(target, exclusion));
             return Went::On;
         }
         let mut steps = self.accounts(target);
-        let mut repeat = Repeat::default();
+        let first = self.free_place(here, &mut steps);
+        self.ask(here, first, steps).await
+    }
+
+    /// The accounts that may serve a target, in the order in which they are asked.
+    fn accounts(&mut self, target: &Target) -> VecDeque<Step> {
+        let asker = asker(self.request, self.scene.asked.combo.strategy);
+        let (mut steps, exclusions) = steps_of(self.scene.gateway, &asker, target);
+        let exhausted = &self.end.recorder.journey.exhausted;
+        steps.retain(|step| !exhausted.excludes_connection(&target.provider, &step.candidate.connection));
+        exclusions.into_iter().for_each(|record| self.end.recorder.journey.exclude(record));
+        steps.into()
+    }
+
+    /// The next account that has a place at once.
+    fn free_place(&mut self, here: Here<'p>, steps: &mut VecDeque<Step>) -> Option<Account> {
+        let terms = self.terms(here.place.target);
         while let Some(step) = steps.pop_front() {
-            let terms = self.terms(target, &step.candidate.connection);
-            let permit = match admit::at_once(self.gateway, &step, &terms) {
-                Ok(permit) => permit,
+            let terms = self.with_place(terms, &step);
+            match admit::at_once(self.scene.gateway, &step, &terms) {
+                Ok(attempt) => return Some(Account { step, attempt, more: !steps.is_empty() }),
                 Err(exclusion) => {
-                    if exclusion.mechanism.is_full() {
-                        self.full.push(Full { target, combo, at, step: step.clone() });
-                    }
-                    self.skip_step(&step, exclusion);
-                    continue;
+                    let is_full = exclusion.mechanism.is_full();
+                    self.end.recorder.shut_out(&step, exclusion);
+                    self.full.extend(is_full.then_some((here, step)));
                 }
-            };
-            match self.attempt(combo, target, at, step, permit, !steps.is_empty(), &mut repeat).await {
+            }
+        }
+        None
+    }
+
+    fn terms<'t>(&self, target: &'t Target) -> Terms<'t>
+    where
+        Self: 't,
+    {
+        let Asked { combo, config, .. } = self.scene.asked;
+        let combo_gate = match combo.strategy {
+            Strategy::RoundRobin => Some(resilience::ComboGate::Target {
+                combo: &combo.name,
+                execution_key: &target.execution_key,
+                cap: config.concurrency_per_model,
+            }),
+            Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare { lowered: self.scene.asked.lowered }),
+            _ => None,
+        };
+        Terms {
+            caller: resilience::Caller::Combo,
+            tools: self.request.glance.tool_count,
+            quota_cutoff: combo.strategy != Strategy::Auto,
+            combo_gate,
+            has_share: false,
+            patience: Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
+        }
+    }
+
+    /// The terms of a request that may have kept its place at an account from the attempt before.
+    fn with_place<'t>(&mut self, terms: Terms<'t>, step: &Step) -> Terms<'t> {
+        Terms { has_share: self.end.recorder.has_place_at(&step.candidate.connection), ..terms }
+    }
+
+    /// Asks one account of a target after another, `first` the first.
+    async fn ask(&mut self, here: Here<'p>, first: Option<Account>, mut steps: VecDeque<Step>) -> Went {
+        let mut repeat = Repeat::default();
+        let mut next = first;
+        while let Some(account) = next {
+            match self.attempt(here, account, &mut repeat).await {
                 Tried::Answered(answered) => return Went::Answered(answered),
                 Tried::Again(step) => steps.push_front(step),
                 Tried::NextAccount => {}
                 Tried::NextTarget => return Went::On,
                 Tried::Over => return Went::Over,
             }
+            next = self.free_place(here, &mut steps);
         }
         Went::On
     }
 
-    /// The accounts that may serve a target, in the order in which they are asked.
-    fn accounts(&mut self, target: &Target) -> VecDeque<Step> {
-        let asker = asker(self.request, self.asked.combo.strategy);
-        let (mut steps, exclusions) = steps_of(self.gateway, &asker, target);
-        let exhausted = &self.end.recorder.journey.exhausted;
-        steps.retain(|step| !exhausted.excludes_connection(&target.provider, &step.candidate.connection));
-        self.end.recorder.journey.exclusions.extend(exclusions);
-        steps.into()
-    }
-
-    fn terms<'t>(&'t self, target: &'t Target, account: &ConnectionId) -> Terms<'t> {
-        let combo_gate = match self.asked.combo.strategy {
-            Strategy::RoundRobin => Some(resilience::ComboGate::Target {
-                combo: &self.asked.combo.name,
-                execution_key: &target.execution_key,
-                cap: self.asked.config.concurrency_per_model,
-            }),
-            Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare { lowered: self.asked.lowered }),
-            _ => None,
-        };
-        let config = &self.asked.config;
-        Terms {
-            caller: resilience::Caller::Combo,
-            tools: self.request.glance.tool_count,
-            quota_cutoff: self.asked.combo.strategy != Strategy::Auto,
-            combo_gate,
-            has_share: self.end.recorder.has_place_at(account),
-            patience: Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
-        }
-    }
-
-    /// Everyone who is left is full: waits for the first of them.
+    /// Where nobody was asked because everyone is full, one is waited for: the first, or, should it be shut out meanwhile,
+    /// the next of them. Of a quota pool nobody is turned away for want of a place, whatever was tried before.
     async fn wait_for_a_place(mut self) -> Ended {
-        // Of a quota pool nobody is refused for want of a place, whatever was tried before.
-        let may_wait = self.end.recorder.journey.attempts.is_empty() || self.asked.pool().is_some();
-        if !may_wait || self.full.is_empty() {
-            return Ended::Nobody(Box::new(self.end));
+        let of_pool = self.scene.asked.pool().is_some();
+        while (of_pool || self.end.recorder.journey.attempts.is_empty())
+            && let Some((here, step)) = self.full.pop_front()
+        {
+            let terms = self.with_place(self.terms(here.place.target), &step);
+            let turn = tokio::select! {
+                biased;
+                turn = admit::in_turn(self.scene.gateway, &step, &terms) => turn,
+                () = self.scene.gateway.clock().sleep_until(self.scene.deadline) => {
+                    self.end.timed_out = true;
+                    break;
+                }
+            };
+            match turn {
+                Ok(Turned { attempt, queued }) => {
+                    self.end.recorder.waited(queued);
+                    let account = Account { step, attempt, more: false };
+                    match self.ask(here, Some(account), VecDeque::new()).await {
+                        Went::Answered(answered) => return Ended::Answered(answered),
+                        Went::On | Went::Over => break,
+                    }
+                }
+                Err(Refusal::Excluded(exclusion)) => self.end.recorder.shut_out(&step, exclusion),
+                Err(Refusal::Local(limit)) => {
+                    self.end.local = Some(limit);
+                    break;
+                }
+            }
         }
-        let Full { target, combo, at, step } = self.full.remove(0);
-        let terms = self.terms(target, &step.candidate.connection);
-        let turn = tokio::select! {
-            biased;
-            turn = admit::in_turn(self.gateway, &step, &terms) => turn,
-            () = self.gateway.clock().sleep_until(self.deadline) => {
-                self.end.timed_out = true;
-                return Ended::Nobody(Box::new(self.end));
-            }
-        };
-        let Turned { attempt, queued } = match turn {
-            Ok(turned) => turned,
-            Err(Refusal::Excluded(exclusion)) => {
-                self.skip_step(&step, exclusion);
-                return Ended::Nobody(Box::new(self.end));
-            }
-            Err(Refusal::Local(limit)) => {
-                self.end.local = Some(limit);
-                return Ended::Nobody(Box::new(self.end));
-            }
-        };
-        self.end.recorder.waited(queued);
-        match self.attempt(combo, target, at, step, attempt, false, &mut Repeat::default()).await {
-            Tried::Answered(answered) => Ended::Answered(answered),
-            Tried::Again(_) | Tried::NextAccount | Tried::NextTarget | Tried::Over => Ended::Nobody(Box::new(self.end)),
-        }
+        Ended::Nobody(Box::new(self.end))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what one attempt is about, each of another kind")]
-    async fn attempt(
-        &mut self,
-        combo: &str,
-        target: &Target,
-        at: usize,
-        step: Step,
-        mut attempt: Attempt,
-        more_accounts: bool,
-        repeat: &mut Repeat,
-    ) -> Tried {
-        self.end.recorder.goes_on_in_place(&mut attempt, &step.candidate.connection);
-        let routing = self.gateway.routing();
-        let strategy = self.asked.combo.strategy;
-        let connection = step.candidate.connection.clone();
+    /// Asks one account, tells the strategies, and finds out what follows.
+    async fn attempt(&mut self, here: Here<'p>, mut account: Account, repeat: &mut Repeat) -> Tried {
+        let (routing, strategy) = (self.scene.gateway.routing(), self.scene.asked.combo.strategy);
+        let Place { combo, target } = here.place;
+        let connection = account.step.candidate.connection.clone();
+        self.end.recorder.goes_on_in_place(&mut account.attempt);
         let dispatch = Dispatch { combo, strategy, target, connection: &connection };
         routing.dispatched(&dispatch);
-        let recorder = &mut self.end.recorder;
-        recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
-        recorder.at_step(&target.execution_key);
-        let wish = Wish { start_limit: Some(self.asked.config.target_timeout), ..repeat.wish };
-        let sending = send(self.gateway, self.request, &step, &wish, &attempt, recorder);
-        let sent = tokio::select! {
-            biased;
-            sent = sending => sent,
-            () = self.gateway.clock().sleep_until(self.deadline) => {
-                recorder.end_attempt("combo_timeout", "stop", None);
-                self.end.timed_out = true;
-                return Tried::Over;
-            }
-        };
-        let failed = match sent {
-            Ok(served) => {
-                routing.served(&dispatch, self.facts);
-                let spent = recorder.part();
-                let recorder = std::mem::replace(recorder, spent);
+        let failed = match self.send(target, &account, repeat).await {
+            None => return Tried::Over,
+            Some(Ok(served)) => {
+                routing.served(&dispatch, self.scene.facts);
+                let spent = self.end.recorder.part();
+                let recorder = std::mem::replace(&mut self.end.recorder, spent);
+                let Account { step, attempt, .. } = account;
                 return Tried::Answered(Box::new(Answered { served, step, attempt, recorder }));
             }
-            Err(failed) => failed,
+            Some(Err(failed)) => *failed,
         };
         if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) {
             routing.failed(&dispatch);
         }
-        self.decide(target, at, step, attempt, *failed, more_accounts, repeat).await
+        let (step, decision) = self.decide(here, account, failed, repeat);
+        self.follow(decision, step, repeat).await
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what one failure is about, each of another kind")]
-    async fn decide(
+    /// What the account says; none, the combo's time is over.
+    async fn send(
         &mut self,
         target: &Target,
-        at: usize,
-        step: Step,
-        mut attempt: Attempt,
-        failed: Failed,
-        more_accounts: bool,
-        repeat: &mut Repeat,
-    ) -> Tried {
-        let remaining: Vec<&Target> = self.order[at + 1..].iter().map(|(_, target)| *target).collect();
+        account: &Account,
+        repeat: &Repeat,
+    ) -> Option<Result<Served, Box<Failed>>> {
+        let Scene { gateway, asked, deadline, .. } = self.scene;
+        let Account { step, attempt, .. } = account;
+        let recorder = &mut self.end.recorder;
+        recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
+        recorder.at_step(&target.execution_key);
+        let wish = Wish { start_limit: Some(asked.config.target_timeout), ..repeat.wish };
+        tokio::select! {
+            biased;
+            sent = send(gateway, self.request, step, &wish, attempt, recorder) => return Some(sent),
+            () = gateway.clock().sleep_until(deadline) => {}
+        }
+        self.end.recorder.end_attempt("combo_timeout", "stop", None);
+        self.end.timed_out = true;
+        None
+    }
+
+    /// Settles a failed attempt, notes it, and asks the table.
+    fn decide(&mut self, here: Here<'p>, account: Account, failed: Failed, repeat: &Repeat) -> (Step, Decision) {
+        let Account { step, mut attempt, more } = account;
+        self.end.recorder.keeps_place(attempt.keep_share());
+        let remaining: Vec<&Target> = self.order[here.at + 1..].iter().map(|place| place.target).collect();
         let position = Position {
-            combo: Some(&self.asked.config),
-            target,
+            combo: Some(&self.scene.asked.config),
+            target: here.place.target,
             connection: &step.candidate.connection,
             nature: &step.candidate.nature,
             repeated: repeat.times,
             adjusted: repeat.wish.max_output.is_some(),
-            more_accounts,
+            thoughtless: repeat.wish.without.is_some(),
+            more_accounts: more,
             remaining: &remaining,
         };
-        self.end.recorder.keeps_place(attempt.keep_share());
         if decision::may_charge_provider(&position) {
             attempt.settle(&failed.diagnosis.outcome);
         } else {
             attempt.settle(&failed.diagnosis.outcome.clone().sparing_provider());
         }
-        let tool_limit = tool_limit::read(failed.status.map_or(0, |status| status.as_u16()), &failed.message);
-        if let Some(limit) = tool_limit {
-            self.gateway.engine().note_tool_limit(&target.provider, limit);
-        }
-        let benched = self.is_benched(&step);
+        let decision = self.rule(&step, &failed, &position);
+        self.end.failed(failed);
+        (step, decision)
+    }
+
+    /// What the table says to a failure that is settled.
+    fn rule(&mut self, step: &Step, failed: &Failed, position: &Position<'_>) -> Decision {
         let ended = decision::Ended {
             outcome: &failed.diagnosis.outcome,
             status: failed.status.map(|status| status.as_u16()),
             message: &failed.message,
             hopeless: failed.diagnosis.next == resilience::failure::Next::Stop,
-            benched,
-            too_many_tools: tool_limit.is_some(),
+            benched: self.is_benched(step),
+            too_many_tools: failed.tool_limit.is_some(),
+            refuses_thoughts: failed.refuses_thoughts,
         };
-        self.end.local = failed.limit.clone();
+        self.end.local.clone_from(&failed.limit);
         let recorder = &mut self.end.recorder;
         // The table counts this attempt.
         recorder.end_attempt(failed.kind, "", Some(&failed.message));
         if let Outcome::Failure(failure) = &failed.diagnosis.outcome {
             recorder.journey.failed(step.candidate.connection.clone(), failure.clone());
         }
-        let decision = decision::rule(&ended, &position, &mut recorder.journey);
+        let decision = decision::rule(&ended, position, &mut recorder.journey);
         recorder.decided(word(&decision));
-        self.end.last = Some(Last::of(failed));
+        decision
+    }
+
+    /// Does what was decided.
+    async fn follow(&mut self, decision: Decision, step: Step, repeat: &mut Repeat) -> Tried {
         match decision {
             Decision::Retry { after } => {
                 repeat.times += 1;
@@ -380,6 +373,11 @@ impl<'p> Walk<'_, 'p> {
             }
             Decision::Adjust { max_output } => {
                 repeat.wish.max_output = Some(max_output);
+                Tried::Again(step)
+            }
+            Decision::ThinkLess => {
+                repeat.wish.without = Some(Thoughts::All);
+                self.end.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
                 Tried::Again(step)
             }
             Decision::NextAccount => Tried::NextAccount,
@@ -396,8 +394,8 @@ impl<'p> Walk<'_, 'p> {
 
     /// Whether the account, or the model on it, is spared by now.
     fn is_benched(&self, step: &Step) -> bool {
-        let asker = asker(self.request, self.asked.combo.strategy);
-        let word = crate::plan::availability(self.gateway, &asker, &step.provider, &step.candidate, &step.entry);
+        let asker = asker(self.request, self.scene.asked.combo.strategy);
+        let word = crate::plan::availability(self.scene.gateway, &asker, &step.provider, &step.candidate, &step.entry);
         matches!(
             word,
             domain::Availability::Excluded(Exclusion {
@@ -409,23 +407,9 @@ impl<'p> Walk<'_, 'p> {
 
     async fn pause(&self, length: Millis) {
         if length > Millis::ZERO {
-            self.gateway.clock().sleep_until((self.gateway.now() + length).min(self.deadline)).await;
+            let Scene { gateway, deadline, .. } = self.scene;
+            gateway.clock().sleep_until((gateway.now() + length).min(deadline)).await;
         }
-    }
-
-    fn skip(&mut self, target: &Target, exclusion: Exclusion) {
-        self.end.recorder.journey.exclusions.push(domain::request_log::ExclusionRecord {
-            provider: target.provider.clone(),
-            model: target.model.clone(),
-            connection: target.connection.clone(),
-            connection_name: None,
-            exclusion,
-        });
-    }
-
-    fn skip_step(&mut self, step: &Step, exclusion: Exclusion) {
-        let name = step.entry.connection.name.clone();
-        self.end.recorder.journey.exclusions.push(excluded_record(&step.candidate, Some(name), exclusion));
     }
 }
 
@@ -434,6 +418,7 @@ fn word(decision: &Decision) -> &'static str {
     match decision {
         Decision::Retry { .. } => "retry",
         Decision::Adjust { .. } => "retry_with_less",
+        Decision::ThinkLess => RETRY_WITHOUT_THINKING,
         Decision::NextAccount => "next_connection",
         Decision::NextTarget { .. } => "next_target",
         Decision::Stop(_) => "stop",

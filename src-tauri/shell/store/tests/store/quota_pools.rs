@@ -115,7 +115,7 @@ async fn use_comes_back_while_it_counts_and_is_forgotten_after_its_time() {
     put_down(store, vec![used("a", "k1", 100, 2.0, 4.0)]).await;
     let hours = |hours: u64| Timestamp::from_millis(hours * HOUR);
     let back = store.load_pool_use(hours(100)).await.unwrap();
-    assert_eq!(back, [used("a", "k1", 100, 2.0, 4.0), used("a", "k2", 99, 1.0, 2.0)]);
+    assert_eq!(back, [used("a", "k1", 100, 2.0, 4.0), used("a", "k2", 99, 1.0, 0.0)], "the window before last is over");
     assert_eq!(store.load_pool_use(hours(101)).await.unwrap(), [used("a", "k1", 100, 2.0, 0.0)]);
     assert_eq!(store.load_pool_use(hours(102)).await.unwrap(), []);
     assert_eq!(world.count(CONSUMPTION).await, 4);

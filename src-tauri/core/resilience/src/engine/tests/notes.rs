@@ -75,7 +75,7 @@ fn a_request_with_more_tools_than_a_provider_takes_goes_elsewhere() {
     assert!(world.engine.note_tool_limit(&"ak".into(), limit, START));
     assert_eq!(ask(&world, 65), Some((Mechanism::ToolLimit, None)));
     assert_eq!(ask(&world, 64), None);
-    assert_eq!(world.engine.tool_limit(&"ak".into(), START), Some(64));
+    assert_eq!(world.engine.tool_limit(&"ak".into(), None, START), Some(64));
     world.passes(Millis::hours(24));
     assert_eq!(ask(&world, 65), None);
 }

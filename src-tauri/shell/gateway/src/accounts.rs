@@ -1,0 +1,151 @@
+//! Which of a provider's accounts is asked first: the one that the session is with, then as the provider's strategy says
+//! (gateway specification, 3.11; resilience specification, 9). `routing` decides both; here it is told who may be asked.
+
+use domain::{Outcome, ProviderId};
+use rand::Rng;
+use routing::Target;
+use routing::account::{self, AccountStrategy, Preferences};
+use routing::affinity::Eligible;
+use settings::Settings;
+
+use crate::combo::{bare_target, facts_of};
+use crate::gateway::Gateway;
+use crate::ingress::ClientRequest;
+use crate::plan::Step;
+use crate::session_name;
+
+/// Whose turn it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Turn<'a> {
+    /// This request's: its turn is taken, and its session stays where it goes.
+    Of(&'a ClientRequest),
+    /// Nobody's: somebody only looks, perhaps for a session of this name.
+    Nobody(Option<&'a str>),
+}
+
+/// The steps of one provider and model, which come in the order of priority, as they are asked.
+pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, mut steps: Vec<Step>) -> Vec<Step> {
+    let Some(first) = steps.first() else { return steps };
+    let settings = gateway.settings();
+    let provider = first.candidate.provider.clone();
+    if let Some(own) = own(gateway, &settings, turn, &provider, &steps) {
+        let step = steps.remove(own);
+        steps.insert(0, step);
+        return steps;
+    }
+    let strategy = settings.routing.strategy_of(&provider);
+    if steps.len() < 2 || takes_no_turns(strategy) {
+        return steps;
+    }
+    let targets = targets(gateway, &steps);
+    let preferences = preferences(&settings, strategy);
+    let order = gateway.routing().order_accounts(&targets, &preferences, matches!(turn, Turn::Of(_)));
+    let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|index| steps.get_mut(index)?.take()).collect()
+}
+
+/// The account that the session is with, or from now on is.
+fn own(gateway: &Gateway, settings: &Settings, turn: Turn<'_>, provider: &ProviderId, steps: &[Step]) -> Option<usize> {
+    let ttl = settings.session_affinity_ttl;
+    if ttl.is_zero() {
+        return None;
+    }
+    let name = match turn {
+        Turn::Of(request) => request.session_name()?,
+        Turn::Nobody(name) => name?,
+    };
+    let session = session_name::hashed(provider, name);
+    let connections = || steps.iter().map(|step| &step.candidate.connection);
+    let used = gateway.engine().last_used(connections());
+    let eligible: Vec<Eligible<'_>> =
+        connections().zip(used).map(|(connection, last_used_at)| Eligible { connection, last_used_at }).collect();
+    let now = gateway.now();
+    match turn {
+        Turn::Of(_) => gateway.routing().bind(|pins| pins.choose(&session, provider, &eligible, ttl, now)),
+        Turn::Nobody(_) => gateway.routing().bound(|pins| pins.would_choose(&session, &eligible, ttl, now)),
+    }
+}
+
+/// By priority is how the steps come.
+const fn takes_no_turns(strategy: AccountStrategy) -> bool {
+    matches!(strategy, AccountStrategy::Priority | AccountStrategy::FillFirst)
+}
+
+fn preferences(settings: &Settings, strategy: AccountStrategy) -> Preferences<'static> {
+    let sticky_limit = settings.routing.sticky_round_robin_limit;
+    Preferences { strategy, sticky_limit, ..Preferences::default() }
+}
+
+/// The accounts as strategies compare them, each a step of its own.
+fn targets(gateway: &Gateway, steps: &[Step]) -> Vec<Target> {
+    let target = |(top, step): (usize, &Step)| {
+        let connection = &step.candidate.connection;
+        let mut target = bare_target(&step.candidate.provider, &step.candidate.model);
+        connection.as_str().clone_into(&mut target.execution_key);
+        target.top = top;
+        target.connection = Some(connection.clone());
+        target.weight = step.entry.weight();
+        target.facts = facts_of(gateway, &step.provider, &target, &[&step.entry]);
+        target
+    };
+    steps.iter().enumerate().map(target).collect()
+}
+
+/// An account is asked. Counted only for who compares it.
+pub(crate) fn asked(gateway: &Gateway, step: &Step) {
+    let strategy = gateway.settings().routing.strategy_of(&step.candidate.provider);
+    if strategy == AccountStrategy::LeastUsed {
+        gateway.routing().account_asked(&step.candidate.connection);
+    }
+}
+
+/// It answered well.
+pub(crate) fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
+    let (provider, connection) = (&step.candidate.provider, &step.candidate.connection);
+    with_session(gateway, request, provider, |session| {
+        let (ttl, now) = (gateway.settings().session_affinity_ttl, gateway.now());
+        gateway.routing().bind(|pins| pins.served(session, provider, connection, ttl, now));
+    });
+}
+
+/// It did not. Only what is the upstream's doing moves a session.
+pub(crate) fn failed(gateway: &Gateway, request: &ClientRequest, step: &Step, outcome: &Outcome) {
+    if !matches!(outcome, Outcome::Failure(_)) {
+        return;
+    }
+    with_session(gateway, request, &step.candidate.provider, |session| {
+        gateway.routing().bind(|pins| pins.failed(session, &step.candidate.connection));
+    });
+}
+
+fn with_session(gateway: &Gateway, request: &ClientRequest, provider: &ProviderId, then: impl FnOnce(&str)) {
+    if gateway.settings().session_affinity_ttl.is_zero() {
+        return;
+    }
+    if let Some(name) = request.session_name() {
+        then(&session_name::hashed(provider, name));
+    }
+}
+
+/// Chooses so many times on a copy of what strategies remember, each choice counted as asked: how often each of the steps
+/// came first. Equal random numbers and state, equal answer.
+pub(crate) fn draw(gateway: &Gateway, steps: &[Step], runs: u32, rng: &mut impl Rng) -> Vec<u32> {
+    let mut first = vec![0; steps.len()];
+    let Some(provider) = steps.first().map(|step| &step.candidate.provider) else { return first };
+    let settings = gateway.settings();
+    let strategy = settings.routing.strategy_of(provider);
+    if takes_no_turns(strategy) {
+        first[0] = runs;
+        return first;
+    }
+    let (targets, now) = (targets(gateway, steps), gateway.now());
+    let preferences = preferences(&settings, strategy);
+    let mut memory = gateway.routing().accounts();
+    for _ in 0..runs {
+        let order = account::order(&targets, &preferences, now, &mut memory, rng);
+        let Some(&chosen) = order.first() else { break };
+        first[chosen] += 1;
+        memory.counts.add(&targets[chosen].execution_key, now);
+    }
+    first
+}

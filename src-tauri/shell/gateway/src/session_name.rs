@@ -1,0 +1,98 @@
+//! What a client calls its session (resilience specification, 9.2): a header, else a member of the body, else how the
+//! conversation began. Names are hashed before anything remembers them, and none of the headers is sent on.
+
+use std::fmt::Write;
+
+use dialects::canonical::{Part, Role};
+use domain::ProviderId;
+use http::HeaderMap;
+use sha2::{Digest, Sha256};
+
+use crate::ingress::ClientRequest;
+
+/// The headers that may name a session, the strongest first.
+const HEADERS: [&str; 9] = [
+    "x-codex-session-id",
+    "x-session-id",
+    "x_session_id",
+    "x-omniroute-session",
+    "x-claude-code-session-id",
+    "session-id",
+    "session_id",
+    "thread-id",
+    "x-session-affinity",
+];
+
+/// How much of the first text stands for a conversation that has no name, in characters.
+const BEGINNING: usize = 4_096;
+
+/// The session's name; none, the request has nothing that could be one.
+pub(crate) fn of(request: &ClientRequest) -> Option<String> {
+    let hint = || request.glance.session_hint.as_deref().and_then(named);
+    in_headers(&request.headers).or_else(hint).or_else(|| beginning(request))
+}
+
+fn in_headers(headers: &HeaderMap) -> Option<String> {
+    HEADERS.iter().find_map(|name| named(&String::from_utf8_lossy(headers.get(*name)?.as_bytes())))
+}
+
+/// Blank is no name.
+fn named(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn beginning(request: &ClientRequest) -> Option<String> {
+    if !request.operation.generates() {
+        return None;
+    }
+    let asked = request.asked().ok()?;
+    let first = asked.turns.iter().filter(|turn| turn.role == Role::User).flat_map(|turn| &turn.parts);
+    let text = first.filter_map(|part| if let Part::Text { text, .. } = part { Some(text) } else { None }).next()?;
+    named(&text.chars().take(BEGINNING).collect::<String>())
+}
+
+/// Under which a session is remembered at a provider: each has its own.
+pub(crate) fn hashed(provider: &ProviderId, name: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(provider.as_str());
+    hash.update(":");
+    hash.update(name);
+    hash.finalize().iter().fold(String::with_capacity(64), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    /// SA-04, SA-15
+    #[test]
+    fn the_strongest_header_that_says_something_names_the_session() {
+        for (headers, expected) in [
+            (&[("x-session-id", "b"), ("X-Codex-Session-Id", "a")][..], Some("a")),
+            (&[("x-omniroute-session", "c")][..], Some("c")),
+            (&[("x_session_id", "d"), ("thread-id", "e")][..], Some("d")),
+            (&[("x-codex-session-id", "  "), ("session-id", " f ")][..], Some("f")),
+            (&[("x-omniroute-session-id", "only a tag"), ("x-session-id", "")][..], None),
+        ] {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+                map.insert(name, HeaderValue::from_static(value));
+            }
+            assert_eq!(in_headers(&map).as_deref(), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_has_another_hash_at_each_provider_and_never_its_name() {
+        let (one, other) = (hashed(&"a".into(), "s"), hashed(&"b".into(), "s"));
+        assert_ne!(one, other);
+        assert_eq!((one.len(), one.contains('s')), (64, false));
+    }
+}
