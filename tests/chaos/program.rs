@@ -45,7 +45,13 @@ pub(crate) fn command(folder: &Path) -> Command {
 
 impl Program {
     pub(crate) async fn start(folder: &Path) -> Program {
+        Program::start_with(folder, &[]).await
+    }
+
+    /// The same with environment variables.
+    pub(crate) async fn start_with(folder: &Path, environment: &[(&str, &Path)]) -> Program {
         let mut child = command(folder)
+            .envs(environment.iter().copied())
             .args(["serve", "--port", "0"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -99,13 +105,19 @@ impl Program {
 
     /// A local key, and an account of Anthropic's at the fake upstream.
     pub(crate) async fn set_up(&self, http: &reqwest::Client, upstream: &FakeUpstream) -> String {
-        let account = json!({
-            "provider": "anthropic", "name": "c1", "apiKey": "credential-of-c1",
-            "providerSpecificData": {"baseUrl": upstream.base_url(Dialect::Messages)},
-        });
-        self.manage(http, http::Method::POST, "/api/providers", Some(account)).await;
+        self.connect(http, "c1", &upstream.base_url(Dialect::Messages)).await;
         let made = self.manage(http, http::Method::POST, "/api/keys", Some(json!({"name": "agents"}))).await;
         made["key"].as_str().expect("a key").to_owned()
+    }
+
+    /// Another account of Anthropic's, with the credential `credential-of-NAME`; its id.
+    pub(crate) async fn connect(&self, http: &reqwest::Client, name: &str, base_url: &str) -> String {
+        let account = json!({
+            "provider": "anthropic", "name": name, "apiKey": format!("credential-of-{name}"),
+            "providerSpecificData": {"baseUrl": base_url},
+        });
+        let made = self.manage(http, http::Method::POST, "/api/providers", Some(account)).await;
+        made["connection"]["id"].as_str().expect("an id").to_owned()
     }
 
     /// Sends a streamed request and returns the reply, unread.

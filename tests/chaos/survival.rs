@@ -275,6 +275,23 @@ async fn pool(program: &Program, http: &reqwest::Client) -> String {
     made["pool"]["id"].as_str().expect("an id").to_owned()
 }
 
+/// CB-38: a breaker opens, refuses, is closed by its owner and serves, although nothing of it can be written.
+async fn breaks_in_memory(program: &Program, http: &reqwest::Client, key: &str, upstream: &FakeUpstream) {
+    upstream.set_default(Step::error(503, "down"));
+    for _ in 0..12 {
+        assert_eq!(program.ask(http, key).await.status(), 503);
+    }
+    let before = upstream.count(None).arrived;
+    let refused = program.ask(http, key).await;
+    assert_eq!(refused.headers()["x-omniroute-provider-breaker"], "open");
+    assert_eq!(upstream.count(None).arrived, before, "nobody is asked");
+    let health = program.manage(http, Method::GET, "/api/monitoring/health", None).await;
+    assert_eq!(health["circuitBreakers"]["open"], 1, "{health}");
+    program.manage(http, Method::POST, "/api/resilience/reset", None).await;
+    upstream.set_default(Step::default());
+    assert_eq!(program.ask(http, key).await.status(), 200);
+}
+
 #[tokio::test]
 async fn a_full_disk_stops_the_log_and_not_the_traffic() {
     let Some(disk) = SmallDisk::mount(8) else {
@@ -285,6 +302,10 @@ async fn a_full_disk_stops_the_log_and_not_the_traffic() {
     let program = Program::start(disk.path()).await;
     let http = client();
     let key = program.set_up(&http, &upstream).await;
+    let accounts = program.manage(&http, Method::GET, "/api/providers", None).await;
+    let id = accounts["connections"][0]["id"].as_str().expect("an id");
+    let uncooled = json!({ "providerSpecificData": { "disableCooling": true, "baseUrl": upstream.base_url(domain::Dialect::Messages) } });
+    program.manage(&http, Method::PATCH, &format!("/api/providers/{id}"), Some(uncooled)).await;
     let pool = pool(&program, &http).await;
     let filler = disk.fill();
     let degraded = async {
@@ -300,6 +321,7 @@ async fn a_full_disk_stops_the_log_and_not_the_traffic() {
         }
     };
     tokio::time::timeout(PATIENCE, degraded).await.expect("health says that nothing can be written");
+    breaks_in_memory(&program, &http, &key, &upstream).await;
     // What keys share goes by memory alone.
     for _ in 0..3 {
         let reply = program.ask_for(&http, &key, "qtSd/team/anthropic/m1").await;

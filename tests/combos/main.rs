@@ -5,7 +5,9 @@
 
 mod answers;
 mod gates;
+mod hedging;
 mod quota_share;
+mod relay;
 mod simulate;
 mod strategies;
 mod team;

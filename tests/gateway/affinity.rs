@@ -215,6 +215,24 @@ async fn every_dialect_keeps_its_session() {
 }
 
 #[tokio::test]
+async fn a_combo_that_leaves_the_account_open_keeps_the_session_and_one_that_names_it_moves_nobody() {
+    let shared = kept().await;
+    let create = |name: &str, step: Value| {
+        let body = json!({ "name": name, "strategy": "priority", "models": [step] });
+        shared.world.managed(Method::POST, "/api/combos", Some(body))
+    };
+    create("open", json!("openai/m1")).await;
+    create("pinned", json!({ "model": "openai/m1", "connectionId": shared.accounts[2].id })).await;
+    let ask = async |model: &str| {
+        let agent = shared.world.agent().with("x-session-id", "s1");
+        served(&shared, &agent.post("/v1/chat/completions", chat_body(model, false)).await)
+    };
+    assert_eq!(ask("open").await, 0);
+    assert_eq!(ask("pinned").await, 2);
+    assert_eq!((ask("open").await, ask(MODEL).await), (0, 0));
+}
+
+#[tokio::test]
 async fn why_a_request_would_go_somewhere_knows_its_session() {
     let shared = kept().await;
     assert_eq!(many(&shared, "other", 1).await, [0]);

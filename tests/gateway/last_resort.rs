@@ -83,7 +83,7 @@ async fn switched_on_one_call_goes_elsewhere_and_the_answer_says_so() {
     let row = broke.world.last_request().await;
     assert_eq!((&row["outcome"], &row["provider"], &row["attempts"]), (&json!("success"), &json!("nvidia"), &json!(2)));
     assert_eq!(row["trace"]["attempts"][0]["decision"], "emergency_fallback", "{row}");
-    assert_eq!(row["trace"]["warnings"], json!(["EMERGENCY_FALLBACK"]), "{row}");
+    assert_eq!(row["trace"]["changes"], json!(["EMERGENCY_FALLBACK"]), "{row}");
     broke.world.check_invariants().await;
 }
 
@@ -147,7 +147,7 @@ async fn not_for_tools_not_for_combos_and_never_twice() {
     let tools = json!({ "tools": [{ "type": "function", "function": { "name": "f", "parameters": {} } }] });
     let reply = broke.ask(with(tools)).await;
     assert_eq!(reply.status, 402, "{}", reply.text());
-    assert_eq!(broke.world.last_request().await["trace"]["warnings"], json!(["EMERGENCY_FALLBACK_TOOLS"]));
+    assert_eq!(broke.world.last_request().await["trace"]["changes"], json!(["EMERGENCY_FALLBACK_TOOLS"]));
     broke.world.reset(&broke.own).await;
     let combo = json!({ "name": "team", "strategy": "priority", "models": ["openai/m1"] });
     broke.world.managed(Method::POST, "/api/combos", Some(combo)).await;
@@ -170,7 +170,7 @@ async fn without_an_account_there_or_with_a_key_that_may_not_go_there_the_refusa
     broke.world.reset(&broke.own).await;
     broke.world.delete(&broke.other).await;
     assert_eq!(broke.ask(chat_body("openai/m1", false)).await.status, 402);
-    assert_eq!(broke.world.last_request().await["trace"]["warnings"], json!(["EMERGENCY_FALLBACK_UNAVAILABLE"]));
+    assert_eq!(broke.world.last_request().await["trace"]["changes"], json!(["EMERGENCY_FALLBACK_UNAVAILABLE"]));
 }
 
 #[tokio::test]

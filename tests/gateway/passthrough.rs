@@ -152,7 +152,7 @@ async fn tokens_are_counted_by_the_upstream_where_it_can_and_estimated_where_it_
     let reply = world.agent().post("/v1/messages/count_tokens", body).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert!(reply.json()["input_tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{}", reply.text());
-    assert_eq!(reply.header("x-omniroute-warnings"), Some("TOKENS_ESTIMATED"));
+    assert_eq!(reply.header("x-omniroute-warnings"), Some("TOKENS_ESTIMATED:o200k_base"));
     world.check_invariants().await;
 }
 

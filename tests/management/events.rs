@@ -2,6 +2,7 @@
 
 use acceptance::{StreamedReply, World, chat_body, parse_sse};
 use domain::Millis;
+use fake_upstream::{Gate, Step};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -114,4 +115,46 @@ async fn a_quiet_stream_shows_that_it_lives_and_ends_with_the_gateway() {
     let reading = tokio::spawn(events.rest());
     world.stop().await;
     assert_eq!(reading.await.expect("an end").status, 200);
+}
+
+#[tokio::test]
+async fn the_live_figures_say_who_is_on_the_way_and_who_waits_for_a_place() {
+    // gateway specification 6.3: Requests, Monitoring → Health
+    let world = World::start().await;
+    let account = world.connect("openai", "c1").await;
+    world.change(&account, json!({ "maxConcurrent": 1 })).await;
+    let gate = Gate::closed();
+    world.script(&account).then(Step::ok("hello").held(&gate)).cycle();
+    let ask = || {
+        let agent = world.agent();
+        tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("openai/m1", false)).await })
+    };
+    let first = ask();
+    world.wait_for_calls(&account, 1).await;
+    let second = ask();
+    world.wait_for_waiting(1).await;
+
+    let live = live(&world).await;
+    assert_eq!((&live["inFlight"], &live["queued"]), (&json!(2), &json!(1)), "{live}");
+    let stages: Vec<_> = live["underway"].as_array().expect("a list").iter().map(|row| row["stage"].clone()).collect();
+    assert_eq!(stages, ["asking", "waits_for_place"]);
+    for row in live["underway"].as_array().expect("a list") {
+        assert_eq!((&row["connectionName"], &row["requestedModel"]), (&json!("c1"), &json!("openai/m1")));
+    }
+
+    gate.open();
+    for asking in [first, second] {
+        assert_eq!(asking.await.expect("an answer").status, 200);
+    }
+    world.settle().await;
+    assert_eq!(self::live(&world).await["underway"], json!([]));
+    world.check_invariants().await;
+}
+
+/// The figures of this moment.
+async fn live(world: &World) -> Value {
+    let mut events = listen(world, "?topics=live").await;
+    let text = String::from_utf8(events.until("event: live").await).expect("text");
+    let event = parse_sse(&text).into_iter().find(|event| event.event.as_deref() == Some("live"));
+    serde_json::from_str(&event.expect("the first event").data).expect("JSON")
 }

@@ -25,12 +25,10 @@ async fn a_flag_shows_its_value_where_that_comes_from_and_what_the_environment_s
         "default": false, "source": "environment", "environment": true, "restartNeeded": false, "help": cooldown["help"],
     });
     assert_eq!(cooldown, expected);
-    let set =
-        world.managed(Method::PUT, &format!("{FLAGS}/PROVIDER_COOLDOWN_ENABLED"), Some(json!({ "value": false })));
-    let set = set.await["flag"].clone();
+    let path = format!("{FLAGS}/PROVIDER_COOLDOWN_ENABLED");
+    let set = world.managed(Method::PUT, &path, Some(json!({ "value": false }))).await["flag"].clone();
     assert_eq!((&set["value"], &set["source"], &set["environment"]), (&json!(false), &json!("stored"), &json!(true)));
-    let unset =
-        world.managed(Method::DELETE, &format!("{FLAGS}/PROVIDER_COOLDOWN_ENABLED"), None).await["flag"].clone();
+    let unset = world.managed(Method::DELETE, &path, None).await["flag"].clone();
     assert_eq!((&unset["value"], &unset["source"]), (&json!(true), &json!("environment")));
     let mode = flag(&world, "MODELS_CATALOG_PREFIX_MODE").await;
     assert_eq!((&mode["value"], &mode["choices"]), (&json!("alias"), &json!(["dual", "alias", "canonical"])));

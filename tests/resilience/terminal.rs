@@ -321,3 +321,65 @@ async fn a_restart_remembers_one_refusal_of_the_last_day() {
     assert_eq!(world.status(&c1), TestStatus::Banned);
     world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn a_phrase_can_be_tried_on_what_was_said_before_it_bans_anybody() {
+    // TS-24
+    let world = start().await;
+    let c1 = world.connect(AK, "first").await;
+    let c2 = world.connect(AK, "second").await;
+    world.script(&c1).then(Step::error(500, "account frozen by compliance, ticket 1"));
+    world.script(&c2).then(Step::error(500, "a plain fault"));
+    assert!(post_m1(&world, AK).await.status.is_server_error());
+    world.requests().await;
+    let preview = async |phrase: &str| {
+        let body = json!({ "phrase": phrase });
+        world.managed(Method::POST, "/api/resilience/banned-signals/preview", Some(body)).await
+    };
+    let frozen = preview("FROZEN by Compliance").await;
+    let hit: Vec<&str> =
+        frozen["matches"].as_array().expect("a list").iter().filter_map(|it| it["connectionName"].as_str()).collect();
+    assert_eq!(hit, ["first"], "{frozen}");
+    let both = preview("a").await;
+    assert_eq!(both["matches"].as_array().map(Vec::len), Some(2), "a broad phrase shows how broad it is: {both}");
+    assert_eq!(preview("never said").await["matches"], json!([]));
+    for account in [&c1, &c2] {
+        assert!(!world.status(account).is_terminal(), "a trial bans nobody");
+    }
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_sign_in_that_is_refused_is_tried_again_three_times_before_it_expires() {
+    // TS-17, TS-18, also over a restart.
+    for heals in [false, true] {
+        let mut world = start().await;
+        let c1 = world.connect(OA, "c1").await;
+        world.script(&c1).then(Step::error(401, "the session has ended"));
+        for minutes in [5, 10, 20] {
+            post_m1(&world, OA).await;
+            assert_eq!(
+                (world.cooling(&c1), world.status(&c1)),
+                (Some(Millis::minutes(minutes)), TestStatus::Unavailable)
+            );
+            let asked = world.calls(&c1).len();
+            post_m1(&world, OA).await;
+            assert_eq!(world.calls(&c1).len(), asked, "not before its time");
+            world.restart().await;
+            world.advance(Millis::minutes(minutes));
+        }
+        if heals {
+            world.script(&c1).then(Step::ok("fine"));
+            assert_eq!(post_m1(&world, OA).await.status, 200);
+            assert_eq!((world.status(&c1), world.health(&c1).expired_retry_count), (TestStatus::Active, 0));
+        } else {
+            post_m1(&world, OA).await;
+            assert_eq!(world.status(&c1), TestStatus::Expired);
+            world.advance(Millis::hours(24));
+            let asked = world.calls(&c1).len();
+            assert_eq!(post_m1(&world, OA).await.status, 502);
+            assert_eq!(world.calls(&c1).len(), asked);
+        }
+        world.check_invariants().await;
+    }
+}

@@ -19,8 +19,8 @@ async function node(prefix, apiType) {
   await call("POST", "/api/providers", { provider: made.node.id, name: prefix, apiKey: `secret-${prefix}` });
 }
 
-async function vendor(provider, dialect) {
-  const providerSpecificData = { baseUrl: base(dialect) };
+async function vendor(provider, dialect, more = {}) {
+  const providerSpecificData = { baseUrl: base(dialect), ...more };
   const connection = { provider, name: provider, apiKey: `secret-${provider}`, providerSpecificData };
   await call("POST", "/api/providers", connection);
 }
@@ -28,14 +28,16 @@ async function vendor(provider, dialect) {
 // Each case speaks for itself: no account rests after another case's error, and no request waits for one that does.
 const rest = { baseCooldownMs: 0, useUpstreamRetryHints: false };
 await call("PATCH", "/api/resilience", {
-  connectionCooldown: { apikey: rest },
-  providerBreaker: { apikey: { failureThreshold: 1000 } },
+  connectionCooldown: { apikey: rest, oauth: rest },
+  providerBreaker: { apikey: { failureThreshold: 1000 }, oauth: { failureThreshold: 1000 } },
   waitForCooldown: { enabled: false }, comboCooldownWait: { enabled: false },
 });
 
 await vendor("openai", "chat");
 await vendor("anthropic", "messages");
 await vendor("gemini", "gemini");
+// OpenAI itself over Responses alone: its encrypted reasoning goes back to it, whoever carries it.
+await vendor("codex", "responses", { passthroughModels: false });
 // The catalogue's OpenAI speaks both of its dialects, so that its clients never need a translation. These speak one.
 await node("up-chat", "chat");
 await node("up-responses", "responses");

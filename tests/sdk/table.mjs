@@ -4,7 +4,7 @@
 
 import { readFileSync } from "node:fs";
 
-const upstreams = ["chat", "responses", "messages", "gemini"];
+const upstreams = ["chat", "responses", "openai", "messages", "gemini"];
 const cells = new Map();
 const reasons = [];
 let milliseconds = 0;

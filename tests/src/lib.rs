@@ -20,6 +20,6 @@ mod world;
 pub use agent::{Agent, PATIENCE, Reply, StreamedReply};
 pub use ask::{Ask, chat_body, gemini_body, messages_body, responses_body};
 pub use sse::{SseEvent, parse as parse_sse};
-pub use streams::{beginning, empty_stream, ending, error_event, opening};
+pub use streams::{beginning, empty_stream, ending, error_event, opening, whole_answer};
 pub use wire::{Wire, WireReply};
 pub use world::{Connection, World};

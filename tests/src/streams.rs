@@ -77,6 +77,24 @@ pub fn ending(dialect: Dialect) -> &'static str {
     }
 }
 
+/// A whole answer of the dialect that says what [`beginning`] says.
+pub fn whole_answer(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Chat => {
+            r#"{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Once upon"},"finish_reason":"stop"}]}"#
+        }
+        Dialect::Responses => {
+            r#"{"id":"resp_1","object":"response","status":"completed","output":[{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Once upon","annotations":[]}]}]}"#
+        }
+        Dialect::Messages => {
+            r#"{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"Once upon"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#
+        }
+        Dialect::Gemini => {
+            r#"{"candidates":[{"content":{"parts":[{"text":"Once upon"}],"role":"model"},"finishReason":"STOP","index":0}]}"#
+        }
+    }
+}
+
 /// The frame that opens a stream and promises nothing.
 pub fn opening(dialect: Dialect) -> &'static str {
     match dialect {

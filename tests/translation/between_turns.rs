@@ -184,33 +184,67 @@ async fn a_combo_asks_a_target_that_refuses_old_thinking_once_more_without_it_be
     world.check_invariants().await;
 }
 
-#[tokio::test]
-async fn reasoning_goes_back_to_a_host_that_wants_it_on_calls() {
-    let upstreams = Upstreams::start().await;
-    let connection = upstreams.of(Dialect::Chat);
-    let call = Answer::tool_call("ls", &json!({})).with_reasoning("I should look around");
-    upstreams.world.script_model(connection, "m1").then(Step::answer(call));
-    let tools = json!([{"name": "ls", "input_schema": {"type": "object", "properties": {}}}]);
+/// One step of an agent's work: the model calls `ls`, and the client keeps of it what the Messages dialect shows of a call.
+async fn called(upstreams: &Upstreams, model: &str) -> (Value, String) {
     let first = json!({
-        "model": "deepseek/m1", "max_tokens": 64, "tools": tools,
+        "model": model, "max_tokens": 64, "tools": tools(),
         "messages": [{"role": "user", "content": "q"}],
     });
     let reply = upstreams.world.agent().post("/v1/messages", first.to_string()).await.json();
-    let calls: Vec<&Value> =
-        reply["content"].as_array().expect("blocks").iter().filter(|block| block["type"] == "tool_use").collect();
-    let id = calls[0]["id"].as_str().expect("an id");
+    let blocks = reply["content"].as_array().expect("blocks");
+    let call = blocks.iter().find(|block| block["type"] == "tool_use").expect("a call").clone();
+    let id = call["id"].as_str().expect("an id").to_owned();
+    (call, id)
+}
+
+/// The next step, from a client that kept the call and lost the thought.
+async fn goes_on(upstreams: &Upstreams, model: &str, (call, id): (Value, String)) {
     let next = json!({
-        "model": "deepseek/m1", "max_tokens": 64, "tools": tools,
+        "model": model, "max_tokens": 64, "tools": tools(),
         "messages": [
             {"role": "user", "content": "q"},
-            // The client kept the call and lost the thought.
-            {"role": "assistant", "content": [calls[0]]},
+            {"role": "assistant", "content": [call]},
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "a.txt"}]},
         ],
     });
     let reply = upstreams.world.agent().post("/v1/messages", next.to_string()).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+fn tools() -> Value {
+    json!([{"name": "ls", "input_schema": {"type": "object", "properties": {}}}])
+}
+
+#[tokio::test]
+async fn reasoning_goes_back_to_a_host_that_wants_it_on_calls() {
+    let upstreams = Upstreams::start().await;
+    let connection = upstreams.of(Dialect::Chat);
+    let answer = Answer::tool_call("ls", &json!({})).with_reasoning("I should look around");
+    upstreams.world.script_model(connection, "m1").then(Step::answer(answer));
+    let call = called(&upstreams, "deepseek/m1").await;
+    goes_on(&upstreams, "deepseek/m1", call).await;
     let sent = upstreams.world.calls(connection)[1].json();
     assert_eq!(sent["messages"][1]["reasoning_content"], "I should look around", "{sent}");
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_restart_between_two_steps_of_an_agents_work_loses_neither_reasoning_nor_proof() {
+    let mut upstreams = Upstreams::start().await;
+    let thoughtful = Answer::tool_call("ls", &json!({})).with_reasoning("I should look around");
+    upstreams.world.script_model(upstreams.of(Dialect::Chat), "m1").then(Step::answer(thoughtful.clone()));
+    upstreams.world.script_model(upstreams.of(Dialect::Gemini), "m1").then(Step::answer(thoughtful));
+    let with_reasoning = called(&upstreams, "deepseek/m1").await;
+    let with_proof = called(&upstreams, "gemini/m1").await;
+    upstreams.world.crash().await;
+
+    goes_on(&upstreams, "deepseek/m1", with_reasoning).await;
+    let sent = upstreams.world.calls(upstreams.of(Dialect::Chat))[1].json();
+    assert_eq!(sent["messages"][1]["reasoning_content"], "I should look around", "{sent}");
+    goes_on(&upstreams, "gemini/m1", with_proof).await;
+    let calls = upstreams.world.calls(upstreams.of(Dialect::Gemini));
+    let parts = calls[1].json()["contents"][1]["parts"].clone();
+    let proof = parts[0]["thoughtSignature"].as_str().unwrap_or_else(|| panic!("a proof in {parts}"));
+    assert_ne!(proof, "skip_thought_signature_validator", "{parts}");
     upstreams.world.check_invariants().await;
 }

@@ -4,7 +4,11 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
 mod between_turns;
+mod counting;
 mod every_pair;
+mod handed_requests;
+mod handed_streams;
+mod inline_think;
 mod ollama;
 mod refusals;
 mod world;

@@ -129,13 +129,13 @@ async fn tokens_are_counted_for_every_provider() {
         let reply = upstreams.world.agent().post("/v1/messages/count_tokens", body).await;
         assert_eq!(reply.status, 200, "{upstream}: {}", reply.text());
         assert!(reply.json()["input_tokens"].as_u64() > Some(0), "{upstream}: {}", reply.text());
-        let estimated = reply.header("x-omniroute-warnings") == Some("TOKENS_ESTIMATED");
+        let estimated = reply.header("x-omniroute-warnings") == Some("TOKENS_ESTIMATED:o200k_base");
         assert_eq!(estimated, upstream != Dialect::Messages, "{upstream}");
         let path = format!("/v1beta/models/{model}:countTokens");
         let reply = upstreams.world.agent().post(&path, acceptance::gemini_body()).await;
         assert_eq!(reply.status, 200, "{upstream}: {}", reply.text());
         assert!(reply.json()["totalTokens"].as_u64() > Some(0), "{upstream}: {}", reply.text());
-        let estimated = reply.header("x-omniroute-warnings") == Some("TOKENS_ESTIMATED");
+        let estimated = reply.header("x-omniroute-warnings") == Some("TOKENS_ESTIMATED:o200k_base");
         assert_eq!(estimated, upstream != Dialect::Gemini, "{upstream}");
     }
     upstreams.world.check_invariants().await;

@@ -5,6 +5,7 @@ import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
 import { ComboScreen, NewComboScreen } from "@/features/combos/ComboScreen";
 import { CombosScreen } from "@/features/combos/CombosScreen";
+import { ComboTestPanel } from "@/features/combos/ComboTestPanel";
 import { ExportPanel, ImportPanel } from "@/features/combos/TransferPanels";
 import { AddConnectionPanel } from "@/features/connections/AddConnectionPanel";
 import { ConnectionPanel } from "@/features/connections/ConnectionPanel";
@@ -39,6 +40,8 @@ import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
 import { SimulateScreen } from "@/features/simulate/SimulateScreen";
 import { readSimulateSearch } from "@/features/simulate/search";
+import { readUsageSearch } from "@/features/usage/search";
+import { UsageScreen } from "@/features/usage/UsageScreen";
 
 /** Drawn beside the screen it belongs to, which stays where it was scrolled. */
 const panel = { panel: true };
@@ -70,6 +73,13 @@ const request = createRoute({
   path: "/$requestId",
   staticData: panel,
   component: RequestPanel,
+});
+
+const usage = createRoute({
+  getParentRoute: () => root,
+  path: "/usage",
+  validateSearch: readUsageSearch,
+  component: UsageScreen,
 });
 
 const providers = createRoute({ getParentRoute: () => root, path: "/providers", component: ProvidersScreen });
@@ -115,6 +125,13 @@ const exportCombos = createRoute({
 });
 const newCombo = createRoute({ getParentRoute: () => root, path: "/combos/new", component: NewComboScreen });
 const combo = createRoute({ getParentRoute: () => root, path: "/combos/$comboId", component: ComboScreen });
+
+const comboTest = createRoute({
+  getParentRoute: () => combo,
+  path: "/test",
+  staticData: panel,
+  component: ComboTestPanel,
+});
 
 const monitoring = createRoute({
   getParentRoute: () => root,
@@ -186,11 +203,12 @@ const routeTree = root.addChildren([
   home,
   setup,
   requests.addChildren([request]),
+  usage,
   providers.addChildren([pickProvider]),
   provider.addChildren([addConnection, endpoint, connection]),
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
-  combo,
+  combo.addChildren([comboTest]),
   monitoring.addChildren([
     health.addChildren([breaker]),
     cooldowns,

@@ -58,6 +58,7 @@ pub(super) fn builder() -> Builder<tauri::Wry> {
             commands::requests_list,
             commands::request_get,
             commands::requests_delete,
+            commands::health_history,
             commands::usage_summary,
             commands::quota_list,
             commands::quota_refresh,

@@ -4,8 +4,8 @@
 use control::view::*;
 use control::{
     ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns,
-    explain, flags, health, keys, lockouts, management_token, models, nodes, probes, quota, quota_pools, requests,
-    resilience, resilience_connections, settings, simulate, usage,
+    explain, flags, health, health_history, keys, lockouts, management_token, models, nodes, probes, quota,
+    quota_pools, requests, resilience, resilience_connections, settings, simulate, usage,
 };
 use tauri::State;
 
@@ -93,6 +93,7 @@ command!(models::models_list(input: ModelFilter) -> Models);
 command!(requests::requests_list(input: RequestFilter) -> Requests);
 command!(requests::request_get(id) -> RequestDetail);
 command!(requests::requests_delete(input: RequestsDeletion) -> RequestsDeleted);
+command!(health_history::health_history(input: HealthHistoryQuery) -> HealthHistory);
 command!(usage::usage_summary(input: UsageQuery) -> UsageSummary);
 command!(quota::quota_list(input: QuotaFilter) -> QuotaStatus);
 command!(quota::quota_refresh(input: QuotaRefresh) -> QuotaStatus);

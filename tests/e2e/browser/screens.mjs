@@ -52,6 +52,8 @@ export async function furnish({ gateway, upstream }) {
   await assert.rejects(askAsOpenAiTool({ ...ask, model: "openai/m-500" }));
   await assert.rejects(askAsClaudeCode({ ...ask, model: "openai/no-such-model" }));
   const { requests } = await gateway.call("GET", "/requests?limit=10");
+  await gateway.call("PATCH", "/settings", { routing: { accountStrategy: { openai: "weighted" } } });
+  await gateway.call("PUT", "/settings/feature-flags/OMNIROUTE_EMERGENCY_FALLBACK", { value: true });
   const of = (/** @type {string} */ outcome) => requests.find((/** @type {any} */ row) => row.outcome === outcome).id;
 
   return [
@@ -97,6 +99,7 @@ export async function furnish({ gateway, upstream }) {
     { name: "resilience", path: "/settings/resilience" },
     { name: "model-cooldowns", path: "/settings/cooldowns" },
     { name: "model-lockout", path: "/settings/lockout" },
+    { name: "flags", path: "/settings/flags" },
     { name: "names", path: "/settings/names" },
     { name: "names-add", path: "/settings/names/add" },
     { name: "name", path: `/settings/names/${aliasId}` },

@@ -1,6 +1,8 @@
 /** Appearance, language and the gateway's port; and the gateway going away while somebody looks. */
 import assert from "node:assert/strict";
+import { askAsOpenAiTool } from "../support/agent.mjs";
 import { freePort, occupyPort } from "../support/ports.mjs";
+import { PROVIDER_KEY } from "../support/upstream.mjs";
 import { eventually } from "../support/wait.mjs";
 
 const settled = { onboarded: true };
@@ -25,6 +27,37 @@ export async function settings(checks, stage) {
       await page.getByRole("heading", { name: "Generali", level: 1 }).waitFor();
       assert.notEqual(await background(), light);
       assert.equal(await page.locator("html").getAttribute("lang"), "it");
+    }),
+  );
+
+  await checks.check("a feature flag holds at once, and goes back when it is reset", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway }) => {
+      const stored = async () => (await gateway.call("GET", "/settings")).routing.emergencyFallback.enabled;
+      await page.goto("/settings/flags");
+      await page.getByRole("searchbox").fill("credit");
+      const flag = page.getByRole("switch", { name: "Emergency fallback" });
+      await flag.click();
+      await eventually("the flag is on", stored);
+      await page.getByRole("button", { name: "Reset Emergency fallback" }).click();
+      await eventually("the flag is off again", async () => !(await stored()));
+    }),
+  );
+
+  await checks.check("the connections of a provider take turns as they are told", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway, upstream }) => {
+      const apiKey = PROVIDER_KEY;
+      const baseUrl = upstream.baseUrl("openai");
+      await gateway.connect("openai", "First", { apiKey, baseUrl });
+      await gateway.connect("openai", "Second", { apiKey, baseUrl });
+      await page.goto("/providers/openai");
+      await page.getByRole("combobox", { name: "They take turns" }).selectOption("Round robin");
+      await page.getByText("One after another, so that each gets as many requests.").waitFor();
+      const key = await gateway.makeKey("Turns");
+      await gateway.answerAtOnce();
+      for (let n = 0; n < 4; n += 1) await askAsOpenAiTool({ url: gateway.url, key, model: "openai/m1" });
+      const { requests } = await gateway.call("GET", "/requests?limit=10");
+      const served = requests.map((/** @type {any} */ row) => row.connectionName).reverse();
+      assert.deepEqual(served, ["First", "Second", "First", "Second"]);
     }),
   );
 

@@ -5,7 +5,7 @@ import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, jsonSchema, Output, streamText, tool } from "ai";
-import { filled, key, pdf, png, problem, schema, tools, url } from "./turns.mjs";
+import { filled, key, pdf, png, problem, schema, tools, url, warningsOf } from "./turns.mjs";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
@@ -102,7 +102,9 @@ async function ask(model, reasoning, { turns, options, stream }, heard) {
     cached: usage.inputTokenDetails.cacheReadTokens ?? 0,
     reasoning: usage.outputTokenDetails.reasoningTokens,
   };
-  heard.native = (await answer.response).messages;
+  const response = await answer.response;
+  heard.native = response.messages;
+  heard.warnings = warningsOf(response.headers);
 }
 
 async function streamed(request, heard) {

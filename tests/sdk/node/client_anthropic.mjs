@@ -1,7 +1,7 @@
 // The official Anthropic SDK.
 
 import Anthropic from "@anthropic-ai/sdk";
-import { filled, key, pdf, png, problem, schema, timeout, tools, url } from "./turns.mjs";
+import { filled, key, pdf, png, problem, schema, timeout, tools, url, warningsOf } from "./turns.mjs";
 
 const finishes = { end_turn: "stop", tool_use: "tool_calls", max_tokens: "length", stop_sequence: "stop" };
 const most = 4096;
@@ -38,8 +38,11 @@ export const messages = {
         if (event.delta?.type === "text_delta") heard.text += event.delta.text;
       }
       answer = await runner.finalMessage();
+      heard.warnings = warningsOf(runner.response?.headers);
     } else {
-      answer = await sdk.messages.create(body);
+      const { data, response } = await sdk.messages.create(body).withResponse();
+      heard.warnings = warningsOf(response.headers);
+      answer = data;
     }
     const of = (type) => answer.content.filter((block) => block.type === type);
     heard.text = of("text")

@@ -1,7 +1,7 @@
 // The official Google Gen AI SDK.
 
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI } from "@google/genai";
-import { filled, key, pdf, png, problem, schema, timeout, tools, url } from "./turns.mjs";
+import { filled, key, pdf, png, problem, schema, timeout, tools, url, warningsOf } from "./turns.mjs";
 
 const finishes = { STOP: "stop", MAX_TOKENS: "length" };
 const sdk = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url, timeout, retryOptions: { attempts: 1 } } });
@@ -43,6 +43,7 @@ function readError(message) {
 }
 
 function read(answer, heard) {
+  heard.warnings = warningsOf(answer.sdkHttpResponse?.headers);
   const candidate = answer.candidates[0];
   const parts = candidate.content?.parts ?? [];
   for (const part of parts) {

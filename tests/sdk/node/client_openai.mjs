@@ -1,7 +1,7 @@
 // The official OpenAI SDK: Chat Completions and Responses.
 
 import OpenAI from "openai";
-import { filled, key, pdf, png, problem, schema, timeout, tools, url } from "./turns.mjs";
+import { filled, key, pdf, png, problem, schema, timeout, tools, url, warningsOf } from "./turns.mjs";
 
 const finishes = { stop: "stop", tool_calls: "tool_calls", length: "length" };
 const sdk = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, timeout });
@@ -43,7 +43,9 @@ export const chat = {
       answer = await runner.finalChatCompletion();
       if ((answer.choices[0].message.content ?? "") !== heard.text) throw new Error("the pieces are not the whole");
     } else {
-      answer = await sdk.chat.completions.create(body);
+      const { data, response } = await sdk.chat.completions.create(body).withResponse();
+      heard.warnings = warningsOf(response.headers);
+      answer = data;
     }
     const { message, finish_reason: finish } = answer.choices[0];
     heard.text = message.content ?? "";
@@ -114,7 +116,7 @@ export const responses = {
       store: false,
       include: ["reasoning.encrypted_content"],
     });
-    const answer = stream ? await lastOf(body, heard) : await sdk.responses.create(body);
+    const answer = stream ? await lastOf(body, heard) : await whole(body, heard);
     heard.text = answer.output_text;
     for (const item of answer.output) {
       if (item.type === "reasoning") heard.reasoning += item.summary.map((part) => part.text).join("");
@@ -133,6 +135,12 @@ export const responses = {
     heard.native = answer.output;
   },
 };
+
+async function whole(body, heard) {
+  const { data, response } = await sdk.responses.create(body).withResponse();
+  heard.warnings = warningsOf(response.headers);
+  return data;
+}
 
 /** The answer that a stream ends in. The SDK's helper builds it from the events and fails when they do not fit. */
 async function lastOf(body, heard) {

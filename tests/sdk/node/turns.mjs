@@ -1,7 +1,8 @@
 // A conversation in words of no dialect: what a case asks, what an SDK heard. The clients translate both ways.
 //
 // A turn is `{ said, image, document }`, `{ results, calls, failed }` or a reply. `image` stands with results too. A reply has `text`, `reasoning`, `calls`
-// of `{ id, name, arguments }`, `finish`, `usage`, and in `native` what the SDK wants back as the assistant's turn.
+// of `{ id, name, arguments }`, `finish`, `usage`, in `native` what the SDK wants back as the assistant's turn, and in
+// `warnings` the header with what a translation left out or changed.
 
 import { readFileSync } from "node:fs";
 
@@ -16,7 +17,11 @@ export const timeout = 30_000;
 /** The tools of a case as `[name, { description, parameters }]`. */
 export const tools = (options) => (options.tools ?? []).map((name) => [name, book.tools[name]]);
 
-export const newReply = () => ({ text: "", reasoning: "", calls: [], finish: null, usage: {}, native: null });
+export const newReply = () => ({ text: "", reasoning: "", calls: [], finish: null, usage: {}, native: null, warnings: null });
+
+/** The header with what a translation left out or changed. */
+export const warningsOf = (headers) =>
+  typeof headers?.get === "function" ? headers.get("x-omniroute-warnings") : (headers?.["x-omniroute-warnings"] ?? null);
 
 /** Without members that say nothing. */
 export const filled = (object) =>

@@ -9,6 +9,7 @@ URL = os.environ["OMNIROUTE_URL"].rstrip("/")
 KEY = os.environ["OMNIROUTE_KEY"]
 MODEL = os.environ.get("MODEL", "m1")
 WRONG_KEY = f"{KEY}-wrong"
+WARNINGS = "x-omniroute-warnings"
 
 WEATHER = {
     "type": "object",

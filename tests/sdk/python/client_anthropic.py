@@ -2,7 +2,7 @@
 
 import anthropic
 from anthropic import Anthropic
-from checks import KEY, URL
+from checks import KEY, URL, WARNINGS
 from turns import PDF, PNG, SCHEMA, Ask, Call, Problem, Reply, Results, Said
 
 FINISHES = {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length", "stop_sequence": "stop"}
@@ -56,8 +56,11 @@ class Messages:
                     if event.type == "text":
                         heard.text += event.text
                 answer = stream.get_final_message()
+                heard.warnings = stream.response.headers.get(WARNINGS)
         else:
-            answer = self.sdk.messages.create(**options)
+            raw = self.sdk.messages.with_raw_response.create(**options)
+            heard.warnings = raw.headers.get(WARNINGS)
+            answer = raw.parse()
         heard.native = answer.content
         heard.text = "".join(block.text for block in answer.content if block.type == "text")
         heard.reasoning = "".join(block.thinking for block in answer.content if block.type == "thinking")

@@ -3,7 +3,7 @@
 import base64
 import os
 
-from checks import KEY, URL
+from checks import KEY, URL, WARNINGS
 from google import genai
 from google.genai import errors, types
 from turns import PDF, PNG, SCHEMA, TOOLS, Ask, Call, Problem, Reply, Results, Said
@@ -43,6 +43,8 @@ class Gemini:
         heard.native = types.Content(role="model", parts=parts)
 
     def _read(self, answer: types.GenerateContentResponse, heard: Reply) -> list[types.Part]:
+        if answer.sdk_http_response:
+            heard.warnings = (answer.sdk_http_response.headers or {}).get(WARNINGS)
         if not answer.candidates:
             raise AssertionError("a reply without candidates")
         candidate = answer.candidates[0]

@@ -3,7 +3,7 @@
 import json
 
 import openai
-from checks import KEY, URL
+from checks import KEY, URL, WARNINGS
 from openai import OpenAI
 from turns import PDF, PNG, SCHEMA, Ask, Call, Problem, Reply, Results, Said
 
@@ -44,13 +44,16 @@ class Chat(OpenAiClient):
             schema = {"name": "place", "schema": SCHEMA, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
         options = {name: value for name, value in options.items() if value is not None}
-        create = self.sdk.chat.completions.create
+        create = self.sdk.chat.completions.with_raw_response.create
         if ask.stream:
             usage = {"include_usage": True}
-            stream = create(model=ask.model, messages=messages(ask), stream=True, stream_options=usage, **options)
-            self._read_stream(stream, heard)
+            raw = create(model=ask.model, messages=messages(ask), stream=True, stream_options=usage, **options)
+            heard.warnings = raw.headers.get(WARNINGS)
+            self._read_stream(raw.parse(), heard)
         else:
-            answer = create(model=ask.model, messages=messages(ask), **options)
+            raw = create(model=ask.model, messages=messages(ask), **options)
+            heard.warnings = raw.headers.get(WARNINGS)
+            answer = raw.parse()
             choice = answer.choices[0]
             heard.text = choice.message.content or ""
             heard.reasoning = getattr(choice.message, "reasoning_content", None) or ""
@@ -146,7 +149,9 @@ class Responses(OpenAiClient):
         if ask.stream:
             answer = self._last(ask, options, heard)
         else:
-            answer = self.sdk.responses.create(model=ask.model, input=items(ask), **options)
+            raw = self.sdk.responses.with_raw_response.create(model=ask.model, input=items(ask), **options)
+            heard.warnings = raw.headers.get(WARNINGS)
+            answer = raw.parse()
         heard.text = answer.output_text
         heard.native = answer.output
         for item in answer.output:
@@ -167,7 +172,10 @@ class Responses(OpenAiClient):
     def _last(self, ask: Ask, options: dict, heard: Reply) -> openai.types.responses.Response:
         """The answer that a stream ends in; its pieces must add up to it, and its events be numbered."""
         text, number = "", 0
-        for event in self.sdk.responses.create(model=ask.model, input=items(ask), stream=True, **options):
+        create = self.sdk.responses.with_raw_response.create
+        raw = create(model=ask.model, input=items(ask), stream=True, **options)
+        heard.warnings = raw.headers.get(WARNINGS)
+        for event in raw.parse():
             if event.sequence_number != number:
                 raise AssertionError(f"event {number} has the number {event.sequence_number}")
             number += 1

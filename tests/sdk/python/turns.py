@@ -30,6 +30,8 @@ class Reply:
     finish: str | None = None
     usage: dict[str, int | None] = field(default_factory=dict)
     native: object = None
+    # The header with what a translation left out or changed.
+    warnings: str | None = None
 
 
 @dataclass

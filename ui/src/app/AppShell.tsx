@@ -7,6 +7,7 @@ import { useMessages } from "@/i18n";
 import { CommandPalette } from "./CommandPalette";
 import { GatewayTrouble, useGatewayTrouble } from "./GatewayTrouble";
 import { Rail } from "./Rail";
+import { useSettingAnchor } from "./use-setting-anchor";
 
 /** Rail, content, palette and notices: what stays while screens come and go. */
 export function AppShell() {
@@ -15,6 +16,7 @@ export function AppShell() {
   const trouble = useGatewayTrouble();
   const [paletteOpen, setPaletteOpen] = useState(false);
   const content = useScrollToTop();
+  useSettingAnchor();
   // The guided set-up has the window to itself.
   const bare = useRouterState({ select: (state) => state.location.pathname.startsWith("/setup") });
   usePaletteKey(() => setPaletteOpen((open) => !open));

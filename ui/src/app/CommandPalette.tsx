@@ -7,6 +7,7 @@ import { ActionsGroup } from "./palette/ActionsGroup";
 import { AppearanceGroup } from "./palette/AppearanceGroup";
 import { GoToGroup } from "./palette/GoToGroup";
 import { CombosGroup, ConnectionsGroup, ProvidersGroup, RequestsGroup } from "./palette/RecordGroups";
+import { SettingsGroup } from "./palette/SettingsGroup";
 
 type PaletteProps = { open: boolean; onOpenChange(open: boolean): void };
 
@@ -49,6 +50,7 @@ function Commands({ run }: { run(act: () => void): void }) {
       <Command.List className="max-h-[360px] scroll-py-2 overflow-y-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-ink-faint [&_[cmdk-group-heading]]:text-xs">
         <Command.Empty className="px-2 py-6 text-center text-ink-faint">{messages.palette.empty}</Command.Empty>
         <GoToGroup run={run} />
+        <SettingsGroup run={run} search={search} />
         <ActionsGroup run={run} />
         <ProvidersGroup run={run} />
         <ConnectionsGroup run={run} search={search} />

@@ -31,15 +31,15 @@ export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): 
           </kbd>
         </button>
       </div>
-      <nav aria-label={messages.shell.navigation} className="min-h-0 flex-1 overflow-y-auto px-2 py-3 wide:px-3">
+      <nav aria-label={messages.shell.navigation} className="min-h-0 flex-1 overflow-y-auto px-2 py-2 wide:px-3">
         {navigation.map((group) => (
-          <div key={group.entries[0]?.to} className="mb-4">
+          <div key={group.entries[0]?.to} className="mb-3 last:mb-0">
             {group.title && (
               <div className="px-2 pb-1 font-medium text-ink-faint text-xs max-wide:sr-only">
                 {group.title(messages)}
               </div>
             )}
-            <ul className="flex flex-col gap-px">
+            <ul className="flex flex-col">
               {group.entries.map((entry) => (
                 <RailLink key={entry.to} entry={entry} />
               ))}
@@ -60,7 +60,7 @@ function RailLink({ entry }: { entry: NavigationEntry }) {
       <Link
         to={entry.to}
         title={label}
-        className="flex h-8 items-center justify-center gap-2.5 rounded-md px-2 text-ink-soft transition-colors duration-100 hover:bg-hover hover:text-ink aria-[current=page]:bg-selected aria-[current=page]:font-medium aria-[current=page]:text-accent-text wide:justify-start"
+        className="flex h-7 items-center justify-center gap-2.5 rounded-md px-2 text-ink-soft transition-colors duration-100 hover:bg-hover hover:text-ink aria-[current=page]:bg-selected aria-[current=page]:font-medium aria-[current=page]:text-accent-text wide:justify-start"
       >
         <entry.icon aria-hidden className="size-4 shrink-0" />
         <span className="truncate max-wide:sr-only">{label}</span>

@@ -6,10 +6,11 @@ import type { LinkProps } from "@tanstack/react-router";
 import {
   Activity,
   Bot,
+  ChartColumn,
   CircleHelp,
   Combine,
+  Dices,
   Flag,
-  FlaskConical,
   Gauge,
   House,
   Info,
@@ -44,8 +45,10 @@ export const navigation: readonly NavigationGroup[] = [
     entries: [
       { to: "/home", icon: House, label: (m) => m.shell.home },
       { to: "/requests", icon: ListTree, label: (m) => m.shell.requests },
+      { to: "/usage", icon: ChartColumn, label: (m) => m.shell.usage },
       { to: "/providers", icon: Server, label: (m) => m.shell.providers },
       { to: "/combos", icon: Combine, label: (m) => m.shell.combos },
+      { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
     ],
   },
   {
@@ -53,9 +56,8 @@ export const navigation: readonly NavigationGroup[] = [
     entries: [
       { to: "/monitoring/health", icon: Activity, label: (m) => m.shell.health },
       { to: "/monitoring/cooldowns", icon: TimerReset, label: (m) => m.shell.cooldowns },
-      { to: "/monitoring/quota", icon: Gauge, label: (m) => m.shell.quota },
       { to: "/monitoring/explain", icon: CircleHelp, label: (m) => m.shell.explain },
-      { to: "/monitoring/simulate", icon: FlaskConical, label: (m) => m.shell.simulate },
+      { to: "/monitoring/simulate", icon: Dices, label: (m) => m.shell.simulate },
     ],
   },
   {

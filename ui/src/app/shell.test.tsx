@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { GatewayState } from "@/host";
 import { fakeHost } from "@/test/fake-host";
 import { open } from "@/test/render";
+import { resilienceWorld } from "@/test/resilience-world";
 import { connection, request, world } from "@/test/world";
 
 describe("the shell", () => {
@@ -49,6 +50,23 @@ describe("the shell", () => {
     expect(within(palette).queryByText("Frankfurt")).not.toBeInTheDocument();
     await user.type(within(palette).getByRole("combobox"), "frank{Enter}");
     await waitFor(() => expect(path()).toBe("/providers/anthropic/connections/c1"));
+  });
+
+  it("Ctrl-K finds a setting, and goes to it", async () => {
+    const host = fakeHost({ ...world(), ...resilienceWorld() });
+    const { user, path } = open("/home", host);
+    await screen.findByText("127.0.0.1:20128");
+    await user.keyboard("{Control>}k{/Control}");
+    const palette = await screen.findByRole("dialog", { name: "Commands" });
+    await user.type(within(palette).getByRole("combobox"), "doublings at most");
+    const found = await within(palette).findAllByRole("option", { name: /Doublings at most/ });
+    expect(found.map((option) => option.textContent)).toEqual([
+      "Doublings at mostResilience",
+      "Doublings at mostModel Lockout",
+    ]);
+    await user.click(found[1] as HTMLElement);
+    await waitFor(() => expect(path()).toBe("/settings/lockout"));
+    await waitFor(() => expect(screen.getByLabelText("Doublings at most")).toHaveFocus());
   });
 
   it("an unknown address leads home", async () => {

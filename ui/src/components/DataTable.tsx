@@ -76,10 +76,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const lines = useMemo(() => toLines(rows, groupOf), [rows, groupOf]);
   const current = rows.findIndex((row) => rowKey(row) === currentKey);
   const drag = useRowDrag(ROW_HEIGHT, rows.length, (from, to) => reorder?.move(from, to));
-  const tracks = [reorder && "28px", ...columns.map((column) => column.width)].filter(Boolean).join(" ");
+  const tracks = columns.map((column) => column.width).join(" ");
   const roomyOnly = columns.some((column) => column.roomy);
-  const narrowTracks = [reorder && "28px", ...columns.filter((c) => !c.roomy).map((c) => c.width)]
-    .filter(Boolean)
+  const narrowTracks = columns
+    .filter(({ roomy }) => !roomy)
+    .map(({ width }) => width)
     .join(" ");
   const visible = useVisibleLines(grid, lines.length);
   const keys = useMemo(() => rows.map(rowKey), [rows, rowKey]);
@@ -148,7 +149,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       className={cn("group/grid -mx-2 rounded-sm", current >= 0 && "outline-none")}
     >
       <div role="row" className={cn(rowClass, hairline, "sticky top-0 z-10 h-8 bg-canvas text-ink-faint text-xs")}>
-        {reorder && <HeaderCell header="" />}
+        {reorder && <div role="gridcell" className="absolute" />}
         {columns.map((column) => (
           <HeaderCell key={column.id} {...column} />
         ))}
@@ -202,13 +203,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               )}
             >
               {reorder && (
-                <div role="gridcell" className="flex">
+                // In the margin, so that what is moved begins where everything else does.
+                <div role="gridcell" className="absolute -left-4.5 flex">
                   <button
                     type="button"
                     data-handle={key}
                     tabIndex={isCurrent ? 0 : -1}
                     aria-label={reorder.label(row, index + 1)}
-                    className="-ml-1.5 inline-flex size-7 cursor-grab touch-none items-center justify-center rounded-md text-ink-faint opacity-0 hover:text-ink focus-visible:opacity-100 active:cursor-grabbing group-hover/row:opacity-100"
+                    className="inline-flex h-7 w-5 cursor-grab touch-none items-center justify-center rounded-md text-ink-faint opacity-0 hover:text-ink focus-visible:opacity-100 active:cursor-grabbing group-hover/row:opacity-100"
                     {...drag.handle(index)}
                     onKeyDown={(event) => {
                       const step = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;

@@ -42,12 +42,23 @@ export function Field({ label, help, error, optional = false, className, childre
   );
 }
 
-type RowProps = { label: ReactNode; help?: ReactNode; children: ReactNode; htmlFor?: string; helpId?: string };
+type RowProps = {
+  label: ReactNode;
+  help?: ReactNode;
+  children: ReactNode;
+  htmlFor?: string;
+  helpId?: string;
+  /** The setting's key, for addresses that lead to it. */
+  anchor?: string;
+};
 
 /** Label and help at the left, the control at the right: one line of a settings group. */
-export function FieldRow({ label, help, children, htmlFor, helpId }: RowProps) {
+export function FieldRow({ label, help, children, htmlFor, helpId, anchor }: RowProps) {
   return (
-    <div className="flex min-h-12 items-center justify-between gap-6 border-b py-2.5 last:border-b-0">
+    <div
+      data-setting={anchor}
+      className="flex min-h-12 items-center justify-between gap-6 border-b py-2.5 last:border-b-0"
+    >
       <div className="min-w-0 max-w-[520px]">
         {htmlFor ? (
           <label htmlFor={htmlFor} className="font-medium">

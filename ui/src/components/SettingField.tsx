@@ -7,6 +7,7 @@ import { useId } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
+import { settingKey } from "@/lib/setting-key";
 import { FieldRow } from "./Field";
 import { SettingControl, unitOf, useValueWriter } from "./SettingControl";
 import { IconButton } from "./ui/button";
@@ -27,6 +28,7 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
   const unit = unitOf(field, messages);
   return (
     <FieldRow
+      anchor={settingKey(field.path)}
       htmlFor={id}
       helpId={`${id}-help`}
       label={<span title={field.path}>{label}</span>}

@@ -48,7 +48,7 @@ export function SettingGrid({ label, fields, saving, refused, onSave }: SettingG
           const words = fieldWords(first.path, messages);
           const helpId = `${id}-${key}`;
           return (
-            <tr key={key} className="border-b align-top last:border-b-0">
+            <tr key={key} data-setting={key} className="border-b align-top last:border-b-0">
               <th scope="row" className="py-2.5 pr-2 text-left font-normal">
                 <span className="font-medium" title={first.path.replace(/\.(oauth|apikey|local)\./, ".*.")}>
                   {words.label}

@@ -24,8 +24,15 @@ export function StatusBadge({ state, word, left, title, className }: StatusBadge
 export const RING_FULL_MS = 10 * 60_000;
 const COUNTDOWN_BELOW_MS = 60 * 60_000;
 
+type ConnectionBadgeProps = {
+  connection: Connection;
+  testing?: boolean;
+  /** The person has just tested it in vain. Routing goes by what requests met, and may still choose it. */
+  testFailed?: boolean;
+};
+
 /** State of a connection, in words a person would use; the technical name is in the tooltip. */
-export function ConnectionBadge({ connection, testing = false }: { connection: Connection; testing?: boolean }) {
+export function ConnectionBadge({ connection, testing = false, testFailed = false }: ConnectionBadgeProps) {
   const messages = useMessages();
   const format = useFormat();
   const now = useNow();
@@ -33,6 +40,11 @@ export function ConnectionBadge({ connection, testing = false }: { connection: C
     return <StatusBadge state="probing" word={messages.state.probing} title={messages.state.technical.probing} />;
   }
   const { state, word, until } = connectionState(connection, now);
+  if (testFailed && (state === "ready" || state === "degraded")) {
+    return (
+      <StatusBadge state="degraded" word={messages.state.testFailed} title={messages.state.technical.testFailed} />
+    );
+  }
   const technical = word === "off" ? messages.state.technical.off : messages.state.technical[state];
   if (until !== null) {
     const remaining = until - now;

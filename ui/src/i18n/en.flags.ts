@@ -9,6 +9,7 @@ export const flags = {
   groups: {
     security: "Security",
     routing: "Routing and resilience",
+    streaming: "Answers as they come",
     catalogue: "Models",
   },
   hidden: (value: string) => `The environment says ${value}; hidden by the value set here.`,
@@ -42,6 +43,10 @@ export const flags = {
     RATE_LIMIT_AUTO_ENABLE: {
       label: "Pace every API-key connection",
       help: "With the numbers of the request queue, also where nobody asked for it.",
+    },
+    STREAM_THROUGHPUT_WATCHDOG_ENABLED: {
+      label: "Give up streams that say too little",
+      help: "A stream that brings next to nothing for a while ends, so that another try can begin.",
     },
     MODELS_CATALOG_PREFIX_MODE: {
       label: "Names in the model list",

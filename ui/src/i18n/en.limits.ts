@@ -1,4 +1,5 @@
 /** English words of what an account may be given at once and in a row, and of what is left of it. */
+import { counter } from "./plural";
 
 export const limits = {
   comboWaiting: {
@@ -116,6 +117,19 @@ export const limits = {
   },
 };
 
+const count = counter("en");
+
+/** What a plot of a window says to those who cannot see it. */
+type QuotaPlot = {
+  window: string;
+  account: string;
+  since: string;
+  lowest: string;
+  highest: string;
+  now: string;
+  resets: string;
+};
+
 export const quota = {
   title: "Quota",
   help: "What is left of each account, as far as its provider says.",
@@ -155,4 +169,13 @@ export const quota = {
   notAsked: "Its provider has not been asked yet.",
   notAnnounced: "Its provider cannot be asked. Its replies have announced nothing so far.",
   inVain: "Asking was in vain:",
+  course: {
+    title: "History",
+    span: "How far back",
+    spans: { day: "24 hours", week: "7 days", twoWeeks: "14 days" },
+    none: "Nothing was announced in this time.",
+    resets: (n: number) => (n === 0 ? "no reset" : count(n, "reset", "resets")),
+    plot: ({ window, account, since, lowest, highest, now, resets }: QuotaPlot) =>
+      `${window} of ${account} since ${since}: between ${lowest} and ${highest} used, ${now} now, ${resets}`,
+  },
 };

@@ -118,10 +118,12 @@ export const requests = {
       empty_or_garbled: "The answer was empty or unreadable",
       invalid_request: "The provider refused the request itself",
       client_aborted: "The agent left",
+      called_off: "Called off while it ran",
     },
     decisions: {
       answer: "Its answer was passed on.",
       next_connection: "Went on to the next connection.",
+      lost: "Another target was faster.",
       emergency_fallback: "No credit was left: one try went to the emergency fallback.",
       last: "No other connection was left to try.",
       stop: "Stopped: another connection would have said the same.",
@@ -193,6 +195,8 @@ export const requests = {
     warnings: "Changed on the way",
     changes: {
       BACKGROUND_DEGRADE: "“background” was removed: the answer was given directly instead.",
+      CONTEXT_HANDOFF: "A summary of the conversation was put before it for the new account.",
+      DROPPED_REASONING: "Earlier thinking was left out: the provider refused or cannot read it.",
       EMERGENCY_FALLBACK: "The provider had no credit left: the emergency fallback answered.",
       EMERGENCY_FALLBACK_TOOLS: "The emergency fallback was not tried: the request brings tools.",
       EMERGENCY_FALLBACK_UNAVAILABLE: "The emergency fallback was not tried: no connection there could be asked.",

@@ -373,7 +373,6 @@ export const health = {
   connectionsOf: (ready: number, total: number) => `${ready} of ${total} ready`,
   failing: (n: number) => `${n} failing`,
   off: (n: number) => `${n} off`,
-  withoutKey: (n: number) => `${n} without a key`,
   memory: "Memory",
   log: "Request log",
   logComplete: "complete",

@@ -1,7 +1,9 @@
 /** English: the source of the dictionary's type. */
 import { about, keys, names, security } from "./en.access";
+import { comboUse } from "./en.combo-use";
 import { combos } from "./en.combos";
 import { flags } from "./en.flags";
+import { flow } from "./en.flow";
 import { limits, quota } from "./en.limits";
 import { pools } from "./en.pools";
 import { requests } from "./en.requests";
@@ -16,6 +18,7 @@ import {
 } from "./en.resilience";
 import { accounts } from "./en.routing";
 import { simulate } from "./en.simulate";
+import { usage } from "./en.usage";
 import { counter } from "./plural";
 
 const count = counter("en");
@@ -55,6 +58,7 @@ export const en = {
     main: "Content",
     home: "Home",
     requests: "Requests",
+    usage: "Usage",
     providers: "Providers",
     settings: "Settings",
     general: "General",
@@ -100,6 +104,7 @@ export const en = {
     goTo: "Go to",
     actions: "Actions",
     appearance: "Appearance",
+    settings: "Settings",
     addConnection: "Add a connection",
     newKey: "Make a new key",
     newName: "Name a model",
@@ -141,6 +146,7 @@ export const en = {
     creditsExhausted: "Out of credit",
     terminal: "Out of service",
     unavailable: "Last request failed",
+    testFailed: "Last test failed",
     technical: {
       ready: "available: routing may choose it",
       degraded: "last attempt failed, still available",
@@ -149,6 +155,7 @@ export const en = {
       terminal: "terminal state: only a new key, a successful test or a reset brings it back",
       off: "isActive is false",
       probing: "a test is under way",
+      testFailed: "the test just now failed; a test changes nothing in routing, which may still choose it",
     },
   },
 
@@ -250,6 +257,10 @@ export const en = {
         title: "The proxy does not let it through",
         help: "Check the proxy's address and sign-in, or go without one.",
       },
+      no_connection: {
+        title: "No account may serve it",
+        help: "Connect an account of this provider, or switch one on.",
+      },
       other: { title: "The test failed", help: "The provider's own words are below." },
     },
   },
@@ -308,18 +319,21 @@ export const en = {
   connectionHealth,
   cooldowns,
   explain,
+  flow,
   health,
   keys,
   modelCooldowns,
   modelLockout,
   names,
   combos,
+  comboUse,
   limits,
   accounts,
   flags,
   quota,
   pools,
   simulate,
+  usage,
   requests,
   resilience,
   security,

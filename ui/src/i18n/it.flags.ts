@@ -10,6 +10,7 @@ export const flags: Messages["flags"] = {
   groups: {
     security: "Sicurezza",
     routing: "Instradamento e resilienza",
+    streaming: "Risposte in arrivo",
     catalogue: "Modelli",
   },
   hidden: (value) => `L'ambiente dice ${value}; lo nasconde il valore scelto qui.`,
@@ -43,6 +44,10 @@ export const flags: Messages["flags"] = {
     RATE_LIMIT_AUTO_ENABLE: {
       label: "Dosa ogni connessione con chiave API",
       help: "Con i numeri della coda delle richieste, anche dove nessuno l'ha chiesto.",
+    },
+    STREAM_THROUGHPUT_WATCHDOG_ENABLED: {
+      label: "Interrompi i flussi che dicono troppo poco",
+      help: "Un flusso che per un po' non porta quasi nulla finisce, così può cominciare un altro tentativo.",
     },
     MODELS_CATALOG_PREFIX_MODE: {
       label: "Nomi nell'elenco dei modelli",

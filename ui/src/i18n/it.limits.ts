@@ -1,5 +1,8 @@
 /** Italian words of what an account may be given at once and in a row, and of what is left of it. */
 import type { Messages } from "./en";
+import { counter } from "./plural";
+
+const count = counter("it");
 
 export const limits: Messages["limits"] = {
   comboWaiting: {
@@ -159,4 +162,13 @@ export const quota: Messages["quota"] = {
   notAsked: "Il suo provider non è ancora stato interpellato.",
   notAnnounced: "Il suo provider non si può interpellare. Le sue risposte finora non hanno annunciato nulla.",
   inVain: "La richiesta è stata vana:",
+  course: {
+    title: "Andamento",
+    span: "Fin dove indietro",
+    spans: { day: "24 ore", week: "7 giorni", twoWeeks: "14 giorni" },
+    none: "In questo periodo non è stato annunciato nulla.",
+    resets: (n) => (n === 0 ? "mai ricominciata" : `ricominciata ${count(n, "volta", "volte")}`),
+    plot: ({ window, account, since, lowest, highest, now, resets }) =>
+      `${window} di ${account} dal ${since}: usata tra ${lowest} e ${highest}, ora ${now}, ${resets}`,
+  },
 };

@@ -120,10 +120,12 @@ export const requests: Messages["requests"] = {
       empty_or_garbled: "La risposta era vuota o illeggibile",
       invalid_request: "Il provider ha rifiutato la richiesta stessa",
       client_aborted: "L'agente se n'è andato",
+      called_off: "Interrotto in corso",
     },
     decisions: {
       answer: "La sua risposta è stata consegnata.",
       next_connection: "Si è passati alla connessione successiva.",
+      lost: "Un'altra destinazione è stata più veloce.",
       emergency_fallback: "Non c'era più credito: un tentativo è andato al ripiego d'emergenza.",
       last: "Non restava nessun'altra connessione da provare.",
       stop: "Ci si è fermati: un'altra connessione avrebbe detto lo stesso.",
@@ -195,6 +197,8 @@ export const requests: Messages["requests"] = {
     warnings: "Modificato lungo la strada",
     changes: {
       BACKGROUND_DEGRADE: "«background» è stato tolto: la risposta è arrivata direttamente.",
+      CONTEXT_HANDOFF: "Per il nuovo account è stato anteposto un riassunto della conversazione.",
+      DROPPED_REASONING: "Il ragionamento precedente è stato tolto: il provider lo ha rifiutato o non sa leggerlo.",
       EMERGENCY_FALLBACK: "Il provider non aveva più credito: ha risposto il ripiego d'emergenza.",
       EMERGENCY_FALLBACK_TOOLS: "Il ripiego d'emergenza non è stato provato: la richiesta porta strumenti.",
       EMERGENCY_FALLBACK_UNAVAILABLE:

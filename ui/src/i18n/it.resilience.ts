@@ -391,7 +391,6 @@ export const health: Messages["health"] = {
   connectionsOf: (ready, total) => (ready === 1 ? `1 pronta su ${total}` : `${ready} pronte su ${total}`),
   failing: (n) => `${n} in errore`,
   off: (n) => (n === 1 ? "1 spenta" : `${n} spente`),
-  withoutKey: (n) => `${n} senza chiave`,
   memory: "Memoria",
   log: "Registro delle richieste",
   logComplete: "completo",

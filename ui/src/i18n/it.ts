@@ -1,8 +1,10 @@
 /** Italian. The type makes a missing or surplus message a compile error. */
 import type { Messages } from "./en";
 import { about, keys, names, security } from "./it.access";
+import { comboUse } from "./it.combo-use";
 import { combos } from "./it.combos";
 import { flags } from "./it.flags";
+import { flow } from "./it.flow";
 import { limits, quota } from "./it.limits";
 import { pools } from "./it.pools";
 import { requests } from "./it.requests";
@@ -17,6 +19,7 @@ import {
 } from "./it.resilience";
 import { accounts } from "./it.routing";
 import { simulate } from "./it.simulate";
+import { usage } from "./it.usage";
 import { counter } from "./plural";
 
 const count = counter("it");
@@ -56,6 +59,7 @@ export const it: Messages = {
     main: "Contenuto",
     home: "Home",
     requests: "Richieste",
+    usage: "Consumi",
     providers: "Provider",
     settings: "Impostazioni",
     general: "Generali",
@@ -101,6 +105,7 @@ export const it: Messages = {
     goTo: "Vai a",
     actions: "Azioni",
     appearance: "Aspetto",
+    settings: "Impostazioni",
     addConnection: "Aggiungi una connessione",
     newKey: "Crea una nuova chiave",
     newName: "Dai un nome a un modello",
@@ -142,6 +147,7 @@ export const it: Messages = {
     creditsExhausted: "Credito esaurito",
     terminal: "Fuori servizio",
     unavailable: "Ultima richiesta fallita",
+    testFailed: "Ultima prova fallita",
     technical: {
       ready: "disponibile: l'instradamento può sceglierla",
       degraded: "l'ultimo tentativo è fallito, resta disponibile",
@@ -150,6 +156,7 @@ export const it: Messages = {
       terminal: "stato terminale: solo una nuova chiave, una prova riuscita o un ripristino la riportano in uso",
       off: "isActive è false",
       probing: "è in corso una prova",
+      testFailed: "la prova appena fatta è fallita; una prova non cambia l'instradamento, che può sceglierla ancora",
     },
   },
 
@@ -254,6 +261,10 @@ export const it: Messages = {
         title: "Il proxy non lascia passare",
         help: "Controlla indirizzo e accesso del proxy, o fanne a meno.",
       },
+      no_connection: {
+        title: "Nessun account può servirlo",
+        help: "Collega un account di questo provider, o attivane uno.",
+      },
       other: { title: "La prova è fallita", help: "Qui sotto, le parole del provider." },
     },
   },
@@ -312,18 +323,21 @@ export const it: Messages = {
   connectionHealth,
   cooldowns,
   explain,
+  flow,
   health,
   keys,
   modelCooldowns,
   modelLockout,
   names,
   combos,
+  comboUse,
   limits,
   accounts,
   flags,
   quota,
   pools,
   simulate,
+  usage,
   requests,
   resilience,
   security,

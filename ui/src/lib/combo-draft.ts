@@ -8,7 +8,15 @@ export type ComboConfig = Combo["config"];
 /** What a person may say of a combo, in full. */
 export type EditedCombo = Pick<
   Combo,
-  "name" | "strategy" | "models" | "config" | "system_message" | "context_cache_protection" | "isHidden" | "isActive"
+  | "name"
+  | "strategy"
+  | "models"
+  | "config"
+  | "system_message"
+  | "context_cache_protection"
+  | "isHidden"
+  | "isActive"
+  | "compositeTiers"
 >;
 
 export type ModelStep = Extract<ComboStep, { kind: "model" }>;
@@ -22,11 +30,23 @@ export const emptyDraft: EditedCombo = {
   context_cache_protection: false,
   isHidden: false,
   isActive: true,
+  compositeTiers: null,
 };
 
 export function toDraft(combo: Combo): EditedCombo {
-  const { name, strategy, models, config, system_message, context_cache_protection, isHidden, isActive } = combo;
-  return { name, strategy, models, config, system_message, context_cache_protection, isHidden, isActive };
+  const { name, strategy, models, config, system_message, context_cache_protection } = combo;
+  const { isHidden, isActive, compositeTiers } = combo;
+  return {
+    name,
+    strategy,
+    models,
+    config,
+    system_message,
+    context_cache_protection,
+    isHidden,
+    isActive,
+    compositeTiers,
+  };
 }
 
 /** Only what differs, in the form of a PATCH: `null` unsets a setting that is no longer there. */

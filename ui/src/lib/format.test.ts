@@ -27,6 +27,18 @@ describe("durations", () => {
   ])("%d ms are left as “%s”", (ms, text) => expect(en.remaining(ms)).toBe(text));
 });
 
+describe("sums", () => {
+  const en = createFormat("en");
+  it.each([
+    [0, "$0.00"],
+    [2, "$2.00"],
+    [1.5, "$1.50"],
+    [0.25, "$0.25"],
+    [0.0042, "$0.0042"],
+    [1_234.5, "$1,234.50"],
+  ])("%d dollars are written “%s”", (sum, text) => expect(en.dollars(sum)).toBe(text));
+});
+
 describe("relative time", () => {
   const en = createFormat("en");
   it.each([

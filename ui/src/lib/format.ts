@@ -29,12 +29,11 @@ export function createFormat(locale: string) {
   });
   const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
-  const dollars = new Intl.NumberFormat(locale, {
+  const dollars = new Intl.NumberFormat(locale, { style: "currency", currency: "USD" });
+  const smallDollars = new Intl.NumberFormat(locale, {
     style: "currency",
     currency: "USD",
-    minimumFractionDigits: 2,
-    maximumSignificantDigits: 3,
-    roundingPriority: "morePrecision",
+    maximumSignificantDigits: 2,
   });
   const parts = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
   const smallParts = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 2 });
@@ -47,8 +46,8 @@ export function createFormat(locale: string) {
     locale,
     number: (value: number) => whole.format(value),
     compact: (value: number) => short.format(value),
-    /** Small sums keep their first digits: `$1.20`, `$0.0042`. */
-    dollars: (value: number) => dollars.format(value),
+    /** Cents, and of smaller sums their first digits: `$1.20`, `$0.0042`. */
+    dollars: (value: number) => (value > 0 && value < 0.095 ? smallDollars : dollars).format(value),
     /** A part of one: `38%`, `0.4%`. */
     percent: (part: number) => (Math.abs(part) > 0 && Math.abs(part) < 0.01 ? smallParts : parts).format(part),
     hundredths: (value: number) => hundredths.format(value),
@@ -87,6 +86,8 @@ export function createFormat(locale: string) {
     clock: (instant: number) => clock.format(instant),
     clockSeconds: (instant: number) => clockSeconds.format(instant),
     day: (instant: number) => day.format(instant),
+    /** `1 Dec, 14:32`. */
+    dayClock: (instant: number) => dayClock.format(instant),
     full: (instant: number) => full.format(instant),
 
     relative(instant: number, now: number): string {

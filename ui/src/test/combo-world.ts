@@ -2,6 +2,7 @@
 import type {
   Combo,
   ComboMapping,
+  ComboMetric,
   ComboPreviewed,
   PreviewedTarget,
   Replayed,
@@ -69,11 +70,29 @@ export function replay(before: Partial<ReplayFigures>, after: Partial<ReplayFigu
   };
 }
 
-type Kept = { combos: Combo[]; mappings: ComboMapping[]; preview: ComboPreviewed; outcome: RoutingSimulated };
+export function metric(id: string, part: Partial<ComboMetric> = {}): ComboMetric {
+  const asked = { requests: 0, successes: 0, failures: 0, p50Ms: null, p95Ms: null, lastUsedAt: null };
+  return { id, name: id, ...asked, targets: [], ...part };
+}
+
+type Kept = {
+  combos: Combo[];
+  metrics: ComboMetric[];
+  mappings: ComboMapping[];
+  preview: ComboPreviewed;
+  outcome: RoutingSimulated;
+};
 
 /** A gateway with these combos, which changes of the window really change. */
 export function comboWorld(part: Partial<Kept> = {}): Answers {
-  const state: Kept = { combos: [], mappings: [], preview: preview(), outcome: replay({}, {}, 0), ...part };
+  const state: Kept = {
+    combos: [],
+    metrics: [],
+    mappings: [],
+    preview: preview(),
+    outcome: replay({}, {}, 0),
+    ...part,
+  };
   const find = (id: string) => state.combos.find((one) => one.id === id) ?? refuse({ code: "not_found" });
   const keep = (made: Combo) => {
     const known = state.combos.some(({ id }) => id === made.id);
@@ -83,6 +102,7 @@ export function comboWorld(part: Partial<Kept> = {}): Answers {
   return {
     combos_list: () => ({ combos: state.combos }),
     combo_get: ({ id }) => ({ combo: find(id), warnings: [] }),
+    combos_metrics: () => ({ combos: state.metrics }),
     combo_create: (draft) => keep(combo(draft.name, draft as EditedCombo)),
     combo_update: ({ id, ...change }) =>
       keep({ ...find(id), ...(change as EditedCombo), updatedAt: "2026-01-02T00:00:00.000Z" }),

@@ -1,5 +1,5 @@
 /** A host that answers from a script and remembers what it was asked: the outside world of a component test. */
-import type { Changed } from "@/bindings";
+import type { Changed, Live } from "@/bindings";
 import {
   defaultPreferences,
   type Host,
@@ -17,6 +17,8 @@ export type FakeHost = Host & {
   calls<O extends OperationName>(operation: O): Input<O>[];
   /** Says that something changed in the gateway. */
   announce(...topics: Changed["topics"]): void;
+  /** Sends the fast figures to whoever looks. */
+  flow(figures: Partial<Live>): void;
   /** Breaks or restores the event stream. */
   connected(connected: boolean): void;
   saved: Partial<Preferences>;
@@ -25,6 +27,7 @@ export type FakeHost = Host & {
 export function fakeHost(answers: Answers, window: Partial<WindowControls> = {}): FakeHost {
   const calls: { operation: OperationName; input: unknown }[] = [];
   const listeners = new Set<Parameters<Host["subscribe"]>[0]>();
+  const watchers = new Set<(figures: Live) => void>();
   const saved: Partial<Preferences> = {};
   return {
     call: async (operation, input) => {
@@ -38,7 +41,10 @@ export function fakeHost(answers: Answers, window: Partial<WindowControls> = {})
       listener.connected(true);
       return () => listeners.delete(listener);
     },
-    live: () => () => undefined,
+    live: (listener) => {
+      watchers.add(listener);
+      return () => watchers.delete(listener);
+    },
     preferences: {
       load: async () => ({ ...defaultPreferences, ...saved }),
       save: async (key, value) => {
@@ -56,6 +62,10 @@ export function fakeHost(answers: Answers, window: Partial<WindowControls> = {})
     calls: (operation) => calls.filter((call) => call.operation === operation).map((call) => call.input as never),
     announce: (...topics) => {
       for (const listener of listeners) listener.changed({ topics, at: new Date().toISOString() });
+    },
+    flow: (figures) => {
+      const quiet = { inFlight: 0, queued: 0, tokensPerSecond: 0, requestsPerMinute: 0, underway: [] };
+      for (const watcher of watchers) watcher({ ...quiet, ...figures });
     },
     connected: (connected) => {
       for (const listener of listeners) listener.connected(connected);

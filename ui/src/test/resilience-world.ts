@@ -5,6 +5,7 @@ import type {
   CooldownConnection,
   ExclusionExplanation,
   Health,
+  HealthHistory,
   ModelCooldown,
   ResilienceExplanation,
   SettingField,
@@ -120,9 +121,18 @@ export const health: Health = {
   providerSummary: { catalogCount: 20, configuredCount: 2, activeCount: 2, monitoredCount: 2 },
   connectionHealth: { total: 4, ready: 3, failing: 0, switchedOff: 1, withoutCredential: 0 },
   rateLimitStatus: {},
+  credentialHealth: {},
   lockouts: [],
   store: { healthy: true, dropped: 0 },
   setupComplete: true,
+};
+
+/** An hour without a request. */
+export const quiet: HealthHistory = {
+  since: inSeconds(-3_600),
+  until: inSeconds(0),
+  stretchMs: 60_000,
+  stretches: [],
 };
 
 function field(path: string, kind: string, byDefault: Value, part: Partial<SettingField> = {}): SettingField {
@@ -221,6 +231,7 @@ export function resilienceWorld(part: Partial<Spared> = {}): Answers {
   const state: Spared = { rows: [], locks: [], breakers: [], explanations: [], fields: resilienceFields, ...part };
   return {
     health_get: () => health,
+    health_history: () => quiet,
     breakers_list: () => ({ breakers: state.breakers }),
     breaker_reset: ({ id }) => {
       state.breakers = state.breakers.map((b) => (b.provider === id ? breaker(id) : b));

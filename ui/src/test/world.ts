@@ -11,6 +11,7 @@ import type {
   RequestRow,
   RequestTrace,
   SettingField,
+  UnderwayRequest,
 } from "@/bindings";
 import { type Answers, refuse } from "./fake-host";
 
@@ -153,6 +154,27 @@ export function request(id: string, part: Partial<RequestRow> = {}): RequestRow 
     errorCode: null,
     errorSummary: null,
     sessionTag: null,
+    ...part,
+  };
+}
+
+export function underway(id: string, part: Partial<UnderwayRequest> = {}): UnderwayRequest {
+  const arrived = new Date(Date.now() - 12_000).toISOString();
+  return {
+    id,
+    timestamp: arrived,
+    requestedModel: "anthropic/claude-sonnet-4-6",
+    agent: "claude-cli",
+    keyName: "Local agents",
+    comboName: null,
+    provider: "anthropic",
+    model: "claude-sonnet-4-6",
+    connectionId: "c1",
+    connectionName: "Work",
+    attempts: 1,
+    stage: "asking",
+    since: arrived,
+    until: null,
     ...part,
   };
 }

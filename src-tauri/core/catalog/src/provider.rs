@@ -105,6 +105,8 @@ pub enum Quirk {
     StringContentOnly,
     /// Wants earlier reasoning back on turns that called tools.
     NeedsReasoningReplay,
+    /// Writes reasoning into the text, between `<think>` and `</think>`.
+    InlineThink,
     /// Refuses `reasoning_effort`.
     NoReasoningEffort,
     /// Tool call ids are exactly nine letters or digits.

@@ -240,6 +240,21 @@ fn relay_long(bencher: Bencher<'_, '_>, Pair(from, to): Pair) {
     });
 }
 
+/// An answer of a megabyte. Column "max alloc": Responses tells the whole text again at its end and so holds it once, the
+/// others hold none of it (`docs/decisions/0010-a-responses-stream-holds-its-answer.md`).
+#[divan::bench(args = CLIENTS, sample_count = 5)]
+fn relay_a_megabyte(bencher: Bencher<'_, '_>, to: Client) {
+    let text = "a line of an answer, as models write them.\n".repeat(24);
+    let chunk = json!({"id": "c", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}]});
+    let chunks = [Bytes::from(format!("data: {chunk}\n\n"))];
+    bencher.bench_local(|| {
+        let mut open = Open::new(Dialect::Chat, Some(to));
+        for _ in 0..(1024 * 1024 / text.len()) {
+            open.relay(&chunks);
+        }
+    });
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Pair(Dialect, Client);
 

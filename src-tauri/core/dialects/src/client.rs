@@ -10,6 +10,7 @@ use domain::{Dialect, Timestamp};
 use crate::canonical::{Answer, Request};
 use crate::error::{self, ErrorBody, StreamProgress};
 use crate::ollama::{self, Form};
+use crate::surrogates;
 use crate::translate::{self, Refusal, Reply, StreamWriter};
 
 /// In whose words a client asks and is answered.
@@ -51,7 +52,7 @@ impl Client {
     pub fn read_request(self, body: &[u8], model: &str, stream: bool) -> Result<Request, Refusal> {
         match self {
             Client::Shared(dialect) => translate::read_request(dialect, body, model, stream),
-            Client::Ollama(form) => ollama::request::read(form, body, model, stream),
+            Client::Ollama(form) => ollama::request::read(form, &surrogates::mended(body), model, stream),
         }
     }
 

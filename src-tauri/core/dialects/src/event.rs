@@ -10,7 +10,7 @@ use domain::{Dialect, Usage};
 
 use crate::error::{StreamProgress, UpstreamError};
 use crate::framing::Frame;
-use crate::{chat, gemini, messages, responses};
+use crate::{chat, gemini, messages, responses, surrogates};
 
 /// One step of an answer. Part indexes are dense, in order of first appearance, and never reused.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,12 +105,12 @@ pub trait StreamReader: Send {
 
 /// A fresh reader for one answer in `dialect`.
 pub fn reader(dialect: Dialect) -> Box<dyn StreamReader + Send> {
-    match dialect {
+    surrogates::joining(match dialect {
         Dialect::Chat => Box::new(chat::stream::Reader::default()),
         Dialect::Responses => Box::new(responses::stream::Reader::default()),
         Dialect::Messages => Box::new(messages::stream::Reader::default()),
         Dialect::Gemini => Box::new(gemini::stream::Reader::default()),
-    }
+    })
 }
 
 impl Event {

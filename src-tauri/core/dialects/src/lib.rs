@@ -18,6 +18,7 @@ mod messages;
 mod output_limit;
 mod parts;
 mod responses;
+mod surrogates;
 mod system_text;
 
 pub mod canonical;
@@ -28,6 +29,7 @@ pub mod event;
 pub mod framing;
 pub mod glance;
 pub mod headers;
+pub mod inline_think;
 pub mod keep_alive;
 pub mod models;
 pub mod ollama;

@@ -6,7 +6,7 @@ use domain::{Dialect, Timestamp};
 use crate::canonical::{Answer, IdMap, Request, Target, Written};
 use crate::error::UpstreamError;
 use crate::event::Event;
-use crate::{chat, gemini, messages, responses};
+use crate::{chat, gemini, messages, responses, surrogates};
 
 /// Why a request cannot be read or written: `field` is the wire name of what is wrong, the message names the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +47,7 @@ impl Refusal {
 /// # Errors
 /// What is wrong with it, by field.
 pub fn read_request(dialect: Dialect, body: &[u8], model: &str, stream: bool) -> Result<Request, Refusal> {
+    let body = &surrogates::mended(body)[..];
     match dialect {
         Dialect::Chat => chat::request::read(body),
         Dialect::Responses => responses::request::read(body),
@@ -85,6 +86,7 @@ pub fn write_request(dialect: Dialect, request: &Request, target: &Target) -> Re
 /// # Errors
 /// The error it tells, or that it is not of the dialect.
 pub fn read_answer(dialect: Dialect, body: &[u8]) -> Result<Vec<Event>, UpstreamError> {
+    let body = &surrogates::mended(body)[..];
     match dialect {
         Dialect::Chat => chat::answer::read(body),
         Dialect::Responses => responses::answer::read(body),

@@ -181,6 +181,8 @@ pub enum Reason {
     ContentStall,
     /// A good status, then the end, and nothing between.
     EarlyEof,
+    /// A status that says nothing to anybody, without a text that does.
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,6 +234,7 @@ impl Reason {
             Reason::ContextOverflow => "context_overflow",
             Reason::ContentStall => "content_stall",
             Reason::EarlyEof => "early_eof",
+            Reason::Unknown => "unknown",
         }
     }
 
@@ -256,7 +259,8 @@ impl Reason {
             | Reason::StreamCut
             | Reason::InvalidRequest
             | Reason::ContentStall
-            | Reason::EarlyEof => "server_error",
+            | Reason::EarlyEof
+            | Reason::Unknown => "server_error",
         }
     }
 }

@@ -28,6 +28,18 @@ pub mod header {
     pub const COMBO_TERMINAL_REASON: &str = "x-omniroute-combo-terminal-reason";
     pub const RECOVERY_ACTION: &str = "x-omniroute-recovery-action";
     pub const RECOVERY_NEXT_STEP: &str = "x-omniroute-recovery-next-step";
+    /// What may name a session, the strongest first (resilience specification, 9.2).
+    pub const SESSION_NAMES: [&str; 9] = [
+        "x-codex-session-id",
+        "x-session-id",
+        "x_session_id",
+        "x-omniroute-session",
+        "x-claude-code-session-id",
+        "session-id",
+        "session_id",
+        "thread-id",
+        "x-session-affinity",
+    ];
     /// Headers with this prefix never enter from outside.
     pub const OWN_PREFIX: &str = "x-omniroute-";
 }

@@ -140,6 +140,7 @@ const fn is_transient(reason: Reason) -> bool {
         | Reason::ContentStall
         | Reason::EarlyEof => true,
         Reason::Auth
+        | Reason::Unknown
         | Reason::QuotaExhausted
         | Reason::ModelNotFound
         | Reason::Tls

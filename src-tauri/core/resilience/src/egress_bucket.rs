@@ -13,6 +13,9 @@ use domain::{ConnectionId, Millis, ProviderId, Timestamp};
 
 /// How long a sighting is believed.
 const MEMORY: Millis = Millis::hours(24);
+/// How much older a sighting may become before the same one is news again: traffic repeats itself every second, and a day
+/// is not measured in seconds.
+const NEWS: Millis = Millis::minutes(5);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EgressBuckets {
@@ -44,22 +47,26 @@ impl EgressBuckets {
         }
     }
 
-    /// An account was seen leaving through an address. The latest sighting wins.
-    pub fn note(&mut self, provider: &ProviderId, connection: &ConnectionId, ip: &str, at: Timestamp) {
+    /// An account was seen leaving through an address. The latest sighting wins. Whether that is worth writing down.
+    pub fn note(&mut self, provider: &ProviderId, connection: &ConnectionId, ip: &str, at: Timestamp) -> bool {
         if let Some(sighting) = self.seen.get_mut(connection)
             && sighting.ip == ip
             && sighting.provider == *provider
         {
-            sighting.at = sighting.at.max(at);
-            return;
+            let is_news = at >= sighting.at + NEWS;
+            if is_news {
+                sighting.at = at;
+            }
+            return is_news;
         }
         if self.seen.get(connection).is_some_and(|sighting| sighting.at > at) {
-            return;
+            return false;
         }
         self.forget(connection);
         self.by_address.entry((ip.to_owned(), provider.clone())).or_default().insert(connection.clone());
         let sighting = Sighting { provider: provider.clone(), ip: ip.to_owned(), at };
         self.seen.insert(connection.clone(), sighting);
+        true
     }
 
     /// The other accounts of the bucket that were last seen behind the same address.
@@ -132,6 +139,16 @@ mod tests {
         buckets.note(&"opencode".into(), &"o1".into(), "1.1.1.1", day);
         assert_eq!(siblings(&buckets, "o1", day - Millis::minutes(1)), ["o2", "go"]);
         assert_eq!(siblings(&buckets, "o1", day), [""; 0]);
+    }
+
+    #[test]
+    fn the_same_sighting_is_news_again_after_a_while() {
+        let mut buckets = world();
+        for (minutes, is_news) in [(0, false), (4, false), (5, true), (9, false), (10, true)] {
+            let at = START + Millis::minutes(minutes);
+            assert_eq!(buckets.note(&"opencode".into(), &"o1".into(), "1.1.1.1", at), is_news, "{minutes}");
+        }
+        assert!(buckets.note(&"opencode".into(), &"o1".into(), "2.2.2.2", START + Millis::minutes(10)));
     }
 
     #[test]

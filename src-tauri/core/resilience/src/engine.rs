@@ -261,12 +261,11 @@ impl Engine {
         effects
     }
 
-    /// Through which outgoing address a connection was just seen. An account that was never used is not known to belong
-    /// anywhere, and is ignored.
-    pub fn note_egress(&mut self, connection: &ConnectionId, ip: &str, now: Timestamp) {
-        if let Some(provider) = self.connections.get(connection).and_then(|health| health.provider.as_ref()) {
-            self.egress.note(provider, connection, ip, now);
-        }
+    /// Through which outgoing address a connection was just seen; whether that is worth writing down. An account that was
+    /// never used is not known to belong anywhere, and is ignored.
+    pub fn note_egress(&mut self, connection: &ConnectionId, ip: &str, now: Timestamp) -> bool {
+        let provider = self.connections.get(connection).and_then(|health| health.provider.as_ref());
+        provider.is_some_and(|provider| self.egress.note(provider, connection, ip, now))
     }
 
     /// Effects that begin with what admissions changed.

@@ -154,12 +154,12 @@ fn a_bare_status_decides() {
         (KEY.says(429, ""), "rate_limit, connection"),                       // EC-03
         (SIGNED_IN.says(429, ""), "rate_limit, connection"),
         (KEY.says(432, ""), "quota_exhausted, for 3600s, connection"), // EC-22
-        (KEY.says(409, "conflict"), "server_error, connection"),
-        (KEY.says(418, ""), "server_error, connection"),
+        (KEY.says(409, "conflict"), "unknown, connection"),
+        (KEY.says(418, ""), "unknown, connection"),
         (KEY.says(400, ""), "invalid, target"),
         (KEY.says(422, ""), "invalid, target"),
         (KEY.says(500, "<!DOCTYPE html><html>Bad</html>"), "server_error, counts, connection"), // EC-24
-        (KEY.says(0, ""), "server_error, connection"),
+        (KEY.says(0, ""), "unknown, connection"),
     ]);
 }
 

@@ -221,6 +221,7 @@ fn failed(failure: &Failure, ended: &Ended<'_>, position: &Position<'_>) -> Ruli
         }
         Reason::RateLimit => limited(failure, ended, position),
         Reason::ServerError
+        | Reason::Unknown
         | Reason::Overloaded
         | Reason::ConnectionReset
         | Reason::ResponseStartTimeout

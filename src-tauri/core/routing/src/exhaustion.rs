@@ -203,7 +203,8 @@ fn status_of(reason: Reason) -> u16 {
         | Reason::Tls
         | Reason::StreamCut
         | Reason::EmptyOrGarbled
-        | Reason::InvalidRequest => 502,
+        | Reason::InvalidRequest
+        | Reason::Unknown => 502,
     }
 }
 

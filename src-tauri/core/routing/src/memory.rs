@@ -14,7 +14,7 @@ use crate::combo::Strategy;
 use crate::lru::Turns;
 use crate::quota_share;
 use crate::stickiness::{Prefixes, Sessions};
-use crate::strategies::{auto, context_relay, least_used, lkgp, strict_random, weighted};
+use crate::strategies::{auto, least_used, lkgp, strict_random, weighted};
 use crate::target::Target;
 use crate::view::RequestFacts;
 
@@ -32,8 +32,6 @@ pub struct Memory {
     pub reset_window: Turns,
     pub sessions: Sessions,
     pub prefixes: Prefixes,
-    /// Sessions whose summary is being written.
-    pub writing: context_relay::Writing,
     pub accounts: account::Memory,
     pub auto: auto::Memory,
     pub shares: quota_share::Memory,

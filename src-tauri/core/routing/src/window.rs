@@ -1,18 +1,9 @@
 //! What is left of a quota, as far as anyone said (gateway specification, 5.1). A reset that has passed means "full again"
 //! until somebody says otherwise; what is unknown stays unknown.
 
+use domain::quota::window::{SESSION, WEEKLY};
 use domain::quota::{Quota, Window};
 use domain::{Millis, Timestamp};
-
-/// Five hours.
-pub const SESSION: &str = "session";
-/// Seven days.
-pub const WEEKLY: &str = "weekly";
-/// Thirty days.
-pub const MONTHLY: &str = "monthly";
-
-/// Before the name of the one model that a week's quota concerns.
-const OF_MODEL: &str = "7d:";
 
 /// Fraction left of a window, 0–1.
 pub fn remaining(window: &Window, now: Timestamp) -> Option<f64> {
@@ -34,13 +25,7 @@ pub fn remaining_of(quota: &Quota, name: &str, now: Timestamp) -> Option<f64> {
 
 /// Fraction left of the window that is fullest, of all that are known and concern the model.
 pub fn least_remaining(quota: &Quota, model: &str, now: Timestamp) -> Option<f64> {
-    let windows = quota.windows.iter().filter(|(name, _)| concerns(name, model));
-    windows.filter_map(|(_, window)| remaining(window, now)).min_by(f64::total_cmp)
-}
-
-/// Whether a request for the model draws on the window: not on one that counts another model alone.
-fn concerns(window: &str, model: &str) -> bool {
-    window.strip_prefix(OF_MODEL).is_none_or(|of| model.to_ascii_lowercase().contains(&of.to_ascii_lowercase()))
+    quota.windows_of(model).filter_map(|(_, window)| remaining(window, now)).min_by(f64::total_cmp)
 }
 
 /// Fraction left for a conversation: of the session and the weekly window the fuller; none where neither is known.

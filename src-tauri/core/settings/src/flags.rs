@@ -13,6 +13,8 @@ choice! {
         Security = "security",
         /// Whom requests go to, and what is spared.
         Routing = "routing",
+        /// Answers as they come.
+        Streaming = "streaming",
         /// What agents see of models.
         Catalogue = "catalogue",
     }
@@ -33,7 +35,7 @@ const fn flag(name: &'static str, group: Group) -> Flag {
 }
 
 /// Every flag. All of them hold from the next request on.
-pub const FLAGS: [Flag; 8] = [
+pub const FLAGS: [Flag; 9] = [
     flag("REQUIRE_API_KEY", Group::Security),
     flag("ALLOW_PRIVATE_PROVIDER_URLS", Group::Security),
     flag("OMNIROUTE_EMERGENCY_FALLBACK", Group::Routing),
@@ -41,6 +43,7 @@ pub const FLAGS: [Flag; 8] = [
     flag("PROVIDER_COOLDOWN_ENABLED", Group::Routing),
     flag("QUOTA_PREFLIGHT_CUTOFF_ENABLED", Group::Routing),
     flag("RATE_LIMIT_AUTO_ENABLE", Group::Routing),
+    flag("STREAM_THROUGHPUT_WATCHDOG_ENABLED", Group::Streaming),
     flag("MODELS_CATALOG_PREFIX_MODE", Group::Catalogue),
 ];
 

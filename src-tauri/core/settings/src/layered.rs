@@ -237,7 +237,8 @@ mod tests {
                 "network": {
                     "connectTimeoutMs": 10_000, "responseStartTimeoutMs": 600_000, "streamIdleTimeoutMs": 300_000,
                     "streamReadinessTimeoutMs": 80_000, "streamReadinessMaxTimeoutMs": 180_000,
-                    "streamContentStallTimeoutMs": 300_000, "proxyMode": "none", "proxyUrl": null, "allowPrivateProviderUrls": false,
+                    "streamContentStallTimeoutMs": 300_000, "proxyMode": "none", "proxyUrl": null,
+                    "egressCheckUrl": null, "allowPrivateProviderUrls": false,
                 },
                 "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
                 "resilienceSettings": resilience::Settings::default().tree(),

@@ -41,6 +41,10 @@ section! {
         pub proxy_mode: ProxyMode = ProxyMode::None, env "OMNIROUTE_PROXY_MODE";
         /// Proxy of the mode `custom`, with scheme `http`, `https`, `socks5` or `socks5h`.
         pub proxy_url: Option<String>, env "OMNIROUTE_PROXY_URL";
+        /// A service that answers with the address it sees, as text or as `{"ip": …}`. Asked only for providers that count
+        /// quotas by address, through the way out of their accounts; without it, accounts that take the same way count as
+        /// one.
+        pub egress_check_url: Option<String>, env "OMNIROUTE_EGRESS_CHECK_URL";
         /// Whether providers may be on private addresses without each being allowed on its own.
         pub allow_private_provider_urls: bool, env "ALLOW_PRIVATE_PROVIDER_URLS";
     }
@@ -48,7 +52,7 @@ section! {
 }
 
 impl Config {
-    /// The mode `custom` needs a proxy, and a proxy needs a scheme this program speaks.
+    /// The mode `custom` needs a proxy, and a proxy and a service need a scheme this program speaks.
     fn match_proxy(&mut self) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         if self.proxy_url.as_deref().is_some_and(|url| !is_proxy_url(url)) {
@@ -56,12 +60,21 @@ impl Config {
             let message = "must be a URL such as http://host:port, with scheme http, https, socks5 or socks5h";
             conflicts.push(Conflict::new(&["proxyUrl"], message));
         }
+        if self.egress_check_url.as_deref().is_some_and(|url| !is_web_url(url)) {
+            self.egress_check_url = None;
+            conflicts.push(Conflict::new(&["egressCheckUrl"], "must be a URL that begins with https:// or http://"));
+        }
         if self.proxy_mode == ProxyMode::Custom && self.proxy_url.is_none() {
             self.proxy_mode = ProxyMode::None;
             conflicts.push(Conflict::new(&["proxyMode", "proxyUrl"], "the mode custom needs a proxyUrl"));
         }
         conflicts
     }
+}
+
+fn is_web_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(|it: char| it.is_whitespace() || it.is_control()))
 }
 
 fn is_proxy_url(text: &str) -> bool {

@@ -7,6 +7,7 @@ use gateway::Gateway;
 use parking_lot::Mutex;
 use tokio::sync::{MutexGuard, OwnedMutexGuard, mpsc, oneshot};
 
+use crate::credential_health::Checks;
 use crate::health::HealthCache;
 use crate::management_token::TokenKeeper;
 use crate::quota;
@@ -24,6 +25,7 @@ struct Inner {
     simulation: Arc<tokio::sync::Mutex<()>>,
     quota_asked: Mutex<quota::Asked>,
     quota_refresh: tokio::sync::Mutex<()>,
+    credential_checks: Checks,
 }
 
 /// Asks the server to listen elsewhere. The answer comes once the new place is reserved: `Ok` carries the word to go,
@@ -56,6 +58,7 @@ impl Control {
             simulation: Arc::default(),
             quota_asked: Mutex::default(),
             quota_refresh: tokio::sync::Mutex::default(),
+            credential_checks: Checks::default(),
         }))
     }
 
@@ -81,6 +84,10 @@ impl Control {
     /// keeps a core busy for seconds.
     pub(crate) async fn one_simulation(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.0.simulation).lock_owned().await
+    }
+
+    pub(crate) fn credential_checks(&self) -> &Checks {
+        &self.0.credential_checks
     }
 
     pub(crate) fn quota_asked(&self) -> &Mutex<quota::Asked> {

@@ -14,7 +14,7 @@ use crate::view::{
     BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, Instant, MemoryUsage, ProviderBreaker,
     ProviderHealth, ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
 };
-use crate::{Control, ControlError, breakers};
+use crate::{Control, ControlError, breakers, credential_health};
 
 /// How long one document serves whoever asks, as long as nothing it shows has changed or ended.
 const LIFETIME: Millis = Millis::seconds(1);
@@ -105,6 +105,7 @@ fn document(control: &Control, snapshot: &Snapshot, now: Timestamp) -> Health {
         connection_health: counts(&entries, snapshot),
         rate_limit_status: rate_limits(snapshot),
         lockouts: lockouts(snapshot, now),
+        credential_health: credential_health::shown(control),
         store: StoreHealth { healthy: store.healthy, dropped: store.dropped },
         setup_complete: !control.keys().is_empty() && !entries.is_empty(),
     }

@@ -1,4 +1,4 @@
-//! Asking providers: does this account work, what does it offer? Every question is one somebody asked for; none of them
+//! Asking providers: does this account work, what does it offer? Every question here is one somebody asked for; none of them
 //! touches routing, except that a successful test of one connection clears what was held against it.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::view::{
 use crate::{Control, ControlError, check};
 
 /// How long one test may take in all.
-const TIMEOUT: Millis = Millis::seconds(30);
+pub(crate) const TIMEOUT: Millis = Millis::seconds(30);
 /// Tests under way at once when several connections are tested.
 const AT_ONCE: usize = 8;
 

@@ -1,6 +1,6 @@
 //! The request log.
 
-use domain::request_log::{AttemptRecord, ExclusionRecord, RequestRecord, Trace};
+use domain::request_log::{AttemptRecord, RequestRecord, Trace};
 use domain::{ClientKeyId, ConnectionId, Millis, ProviderId, RequestId};
 use store::Cursor;
 
@@ -8,7 +8,7 @@ use crate::view::{
     Instant, RequestAttempt, RequestDetail, RequestExclusion, RequestFilter, RequestRow, RequestTrace, Requests,
     RequestsDeleted, RequestsDeletion,
 };
-use crate::{Control, ControlError, check, explain};
+use crate::{Control, ControlError, check};
 
 const PAGE: u32 = 100;
 
@@ -126,7 +126,7 @@ fn trace(trace: Trace) -> RequestTrace {
         rule: trace.rule,
         order,
         attempts: trace.attempts.into_iter().map(attempt).collect(),
-        exclusions: trace.exclusions.into_iter().map(exclusion).collect(),
+        exclusions: trace.exclusions.into_iter().map(RequestExclusion::from).collect(),
         changes: trace.warnings,
     }
 }
@@ -138,6 +138,7 @@ fn attempt(attempt: AttemptRecord) -> RequestAttempt {
         model: attempt.model,
         connection_id: attempt.connection.to_string(),
         connection_name: attempt.connection_name,
+        execution_key: attempt.execution_key,
         started_at: attempt.started_at.into(),
         queued_ms: attempt.queued.as_millis(),
         connect_ms: attempt.connect.map(Millis::as_millis),
@@ -148,18 +149,5 @@ fn attempt(attempt: AttemptRecord) -> RequestAttempt {
         decision: attempt.decision,
         wait_ms: 0,
         message: attempt.message,
-    }
-}
-
-fn exclusion(record: ExclusionRecord) -> RequestExclusion {
-    RequestExclusion {
-        provider: record.provider.to_string(),
-        model: record.model,
-        connection_id: record.connection.map(|id| id.to_string()),
-        connection_name: record.connection_name,
-        mechanism: record.exclusion.mechanism.into(),
-        reason: record.exclusion.reason,
-        until: record.exclusion.until.map(Instant::from),
-        cause: record.exclusion.cause.map(explain::cause),
     }
 }

@@ -57,6 +57,7 @@ pub const READS: &[Operation] = &[
         &[Connections, Cooldowns, Breakers, Lockouts, Keys],
         "Health, without a token",
     ),
+    read("health_history", "/api/monitoring/health/history", &[Usage], "How requests fared in the last minutes"),
     read("catalog_providers", "/api/catalog/providers", &[Connections], "Providers that can be connected"),
     read("connections_list", "/api/providers", &[Connections, Cooldowns], "Connections, by provider and priority"),
     read(

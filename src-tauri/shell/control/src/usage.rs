@@ -21,6 +21,7 @@ pub async fn usage_summary(control: &Control, query: UsageQuery) -> Result<Usage
         UsageGroupBy::Model => GroupBy::Model,
         UsageGroupBy::Key => GroupBy::Key,
         UsageGroupBy::Connection => GroupBy::Connection,
+        UsageGroupBy::Combo => GroupBy::Combo,
     };
     let summary = control.store().usage_summary(group_by, since, until).await?;
     Ok(UsageSummary {

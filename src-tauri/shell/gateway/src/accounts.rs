@@ -102,7 +102,7 @@ pub(crate) fn asked(gateway: &Gateway, step: &Step) {
 /// It answered well.
 pub(crate) fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
     let (provider, connection) = (&step.candidate.provider, &step.candidate.connection);
-    with_session(gateway, request, provider, |session| {
+    with_session(gateway, request, step, |session| {
         let (ttl, now) = (gateway.settings().session_affinity_ttl, gateway.now());
         gateway.routing().bind(|pins| pins.served(session, provider, connection, ttl, now));
     });
@@ -113,17 +113,18 @@ pub(crate) fn failed(gateway: &Gateway, request: &ClientRequest, step: &Step, ou
     if !matches!(outcome, Outcome::Failure(_)) {
         return;
     }
-    with_session(gateway, request, &step.candidate.provider, |session| {
+    with_session(gateway, request, step, |session| {
         gateway.routing().bind(|pins| pins.failed(session, &step.candidate.connection));
     });
 }
 
-fn with_session(gateway: &Gateway, request: &ClientRequest, provider: &ProviderId, then: impl FnOnce(&str)) {
-    if gateway.settings().session_affinity_ttl.is_zero() {
+/// Whom a step of a combo names says nothing about where the session belongs.
+fn with_session(gateway: &Gateway, request: &ClientRequest, step: &Step, then: impl FnOnce(&str)) {
+    if !step.is_chosen || gateway.settings().session_affinity_ttl.is_zero() {
         return;
     }
     if let Some(name) = request.session_name() {
-        then(&session_name::hashed(provider, name));
+        then(&session_name::hashed(&step.candidate.provider, name));
     }
 }
 

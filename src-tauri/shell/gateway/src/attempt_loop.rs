@@ -22,6 +22,7 @@ use crate::exhaustion;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::last_resort;
+use crate::pause;
 use crate::plan::{Step, look, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
@@ -47,6 +48,7 @@ pub(crate) async fn run(
     let mut round = Round { recorder, last: None, goes_on: true, limit: None };
     let mut waited = Waited::default();
     loop {
+        let freed = gateway.engine().freed();
         let (steps, exclusions) = plan(gateway, request, resolved, provider);
         round.recorder.journey.exclusions = exclusions;
         round = match walk(gateway, request, steps, round).await {
@@ -63,7 +65,12 @@ pub(crate) async fn run(
                 None => conclude(gateway, request, resolved, round.last, round.recorder),
             };
         };
-        gateway.clock().sleep_until(until).await;
+        let kept_away = || {
+            let (steps, exclusions) = look(gateway, request, resolved, provider);
+            steps.is_empty().then_some(exclusions)
+        };
+        round.recorder.waits_until(until, &kept_away().unwrap_or_default());
+        pause::until(gateway, until, freed, || kept_away().is_none()).await;
     }
 }
 
@@ -144,6 +151,7 @@ async fn take_place(
     while round.recorder.journey.attempts.is_empty()
         && let Some(step) = queue.full.pop_front()
     {
+        round.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
         match admit::in_turn(gateway, &step, terms).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);

@@ -10,13 +10,14 @@ use domain::{Availability, Clock, ConnectionId, Limits, Neutral, Outcome, Provid
 use parking_lot::Mutex;
 use resilience::picture::ConnectionPicture;
 use resilience::request_queue::learned::LearnedLimit;
+use resilience::stored::StoredEgress;
 use resilience::{
     Admission, Admitted, Cleared, Effects, Engine, Entered, Event, KeptShare, LocalLimit, Permit, Refusal, ResetScope,
     Snapshot, Stored, Ticket, circuit_breaker,
 };
 use settings::Settings;
 use store::Store;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::{Events, Topic, topics};
@@ -42,6 +43,8 @@ struct Inner {
     earlier: Notify,
     /// Upstreams announced another pace.
     learned: Notify,
+    /// Somebody gave accounts back before their time.
+    freed: watch::Sender<()>,
 }
 
 /// What comes of waiting.
@@ -114,7 +117,8 @@ impl EngineHandle {
     ) -> Self {
         let (engine, waiting) = (Mutex::default(), Mutex::default());
         let (earlier, learned) = (Notify::new(), Notify::new());
-        let inner = Inner { engine, clock, settings, events, store, banned, waiting, earlier, learned };
+        let freed = watch::Sender::new(());
+        let inner = Inner { engine, clock, settings, events, store, banned, waiting, earlier, learned, freed };
         EngineHandle { inner: Arc::new(inner) }
     }
 
@@ -227,6 +231,14 @@ impl EngineHandle {
         self.change(|engine, settings, now| ((), engine.observe(permit, headers, settings, now)));
     }
 
+    /// Through which address an account leaves; put down where that is news.
+    pub(crate) fn note_egress(&self, connection: &ConnectionId, ip: &str) {
+        let at = self.inner.clock.now();
+        if self.inner.engine.lock().note_egress(connection, ip, at) {
+            self.inner.store.record_egress(StoredEgress { connection: connection.clone(), ip: ip.to_owned(), at });
+        }
+    }
+
     /// What somebody said about an account's quota.
     pub fn note_quota(&self, connection: &ConnectionId, quota: Quota) {
         self.change(|engine, _, _| ((), engine.note_quota(connection, quota)));
@@ -281,7 +293,18 @@ impl EngineHandle {
             (cleared, effects)
         });
         self.inner.events.announce(&[Topic::Connections, Topic::Cooldowns, Topic::Breakers, Topic::Lockouts]);
+        self.frees();
         cleared
+    }
+
+    /// An account that was kept away may serve again before its time: whoever waits for one looks anew.
+    pub(crate) fn frees(&self) {
+        self.inner.freed.send_replace(());
+    }
+
+    /// Tells of accounts that are given back from now on.
+    pub(crate) fn freed(&self) -> watch::Receiver<()> {
+        self.inner.freed.subscribe()
     }
 
     /// The connection is gone.

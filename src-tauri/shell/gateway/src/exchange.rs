@@ -10,14 +10,14 @@ use catalog::{Provider, Quirk, Thinking};
 use dialects::canonical::{Answer, Effort, ForeignTools, IdMap, Origin, Target, Warning};
 use dialects::client::Times;
 use dialects::translate::{self, Reply, StreamWriter};
-use dialects::{Client, UpstreamError};
+use dialects::{Client, StreamReader, UpstreamError, inline_think};
 use domain::{Clock, Dialect, Operation, Timestamp};
 use http::HeaderValue;
 use settings::translation;
 
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::usage_estimate;
+use crate::plan::Step;
 
 /// What to ask an upstream for so that it serves the client's operation; nothing when it cannot.
 pub(crate) fn upstream_operation(
@@ -111,23 +111,32 @@ pub(crate) struct Back {
     clock: Arc<dyn Clock>,
     /// A Gemini client that did not ask for `alt=sse`: a stream is one JSON array.
     array: bool,
+    /// The answer is told in other words, and its text holds reasoning between tags.
+    splits_thoughts: bool,
     pub(crate) reply: Reply,
 }
 
 impl Back {
-    pub(crate) fn new(gateway: &Gateway, request: &ClientRequest, model: &str, ids: IdMap) -> Self {
+    pub(crate) fn new(gateway: &Gateway, request: &ClientRequest, step: &Step, ids: IdMap) -> Self {
         let glance = &request.glance;
-        let estimated = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
         let reply = Reply {
             id: request.id.as_str().to_owned(),
-            model: model.to_owned(),
+            model: step.candidate.model.clone(),
             created: gateway.now().as_millis() / 1_000,
             wants_usage_chunk: glance.include_usage,
-            estimated_input: estimated.max(1),
+            estimated_input: request.estimated_input().max(1),
             ids,
         };
         let array = request.operation == Operation::StreamGenerateContent && !request.gemini_sse;
-        Back { client: request.client, arrived: request.arrived, clock: Arc::clone(gateway.clock()), array, reply }
+        let splits_thoughts = !request.passes_to(step.operation) && step.provider.has(Quirk::InlineThink);
+        let clock = Arc::clone(gateway.clock());
+        Back { client: request.client, arrived: request.arrived, clock, array, splits_thoughts, reply }
+    }
+
+    /// A reader for the upstream's stream.
+    pub(crate) fn reader(&self, upstream: Dialect) -> Box<dyn StreamReader + Send> {
+        let reader = dialects::reader(upstream);
+        if self.splits_thoughts { inline_think::splitting(reader) } else { reader }
     }
 
     /// A writer for a stream in the client's words.
@@ -164,7 +173,10 @@ impl Back {
         body: &[u8],
         as_stream: bool,
     ) -> Result<(Bytes, Answer), UpstreamError> {
-        let events = translate::read_answer(upstream, body)?;
+        let mut events = translate::read_answer(upstream, body)?;
+        if self.splits_thoughts {
+            events = inline_think::split(events);
+        }
         let answer = Answer::fold(events.iter().cloned())?;
         if !as_stream {
             return Ok((self.body(&answer), answer));

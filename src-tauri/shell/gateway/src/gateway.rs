@@ -26,6 +26,7 @@ use upstream::{Proxy, Route, Target, Transport};
 use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
 use crate::auto_disable;
 use crate::combos::Combos;
+use crate::egress::Egress;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
@@ -33,10 +34,10 @@ use crate::learned_limits;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
 use crate::pins;
-use crate::quota_pools::Pools;
 use crate::routing_handle::RoutingHandle;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
+use crate::underway::Rows;
 
 /// Namespace of the settings in the store: one document per section.
 pub const SETTINGS: &str = "settings";
@@ -87,7 +88,6 @@ struct Inner {
     keys: ArcSwap<Keys>,
     aliases: ArcSwap<Vec<ModelAlias>>,
     combos: ArcSwap<Combos>,
-    pools: ArcSwap<Pools>,
     discovered: ArcSwap<Discovered>,
     discovered_at: Mutex<BTreeMap<ProviderId, Timestamp>>,
     names: ArcSwap<NameTable>,
@@ -98,7 +98,9 @@ struct Inner {
     engine: EngineHandle,
     events: Arc<Events>,
     counters: Arc<Counters>,
+    underway: Arc<Rows>,
     throttle: Mutex<Throttle>,
+    egress: Egress,
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
     routing: RoutingHandle,
@@ -139,7 +141,6 @@ impl Gateway {
             keys: ArcSwap::default(),
             aliases: ArcSwap::default(),
             combos: ArcSwap::default(),
-            pools: ArcSwap::default(),
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
@@ -149,7 +150,9 @@ impl Gateway {
             engine,
             events,
             counters: Arc::default(),
+            underway: Arc::default(),
             throttle: Mutex::default(),
+            egress: Egress::default(),
             memo: Mutex::default(),
             telemetry: Mutex::default(),
             routing,
@@ -175,7 +178,10 @@ impl Gateway {
         let pins = pins::load(self.store()).await?;
         self.routing().bind(|affinity| affinity.restore(pins));
         self.rebuild_names();
+        let telemetry = Telemetries::read(self.store(), self.now()).await?;
+        *self.0.telemetry.lock() = telemetry;
         let learned = learned_limits::load(self.store()).await?;
+        self.memo().lock().restore(self.store().load_kept_of_calls(self.now()).await?);
         self.engine().restore(self.store().load_resilience().await?, learned);
         Ok(())
     }
@@ -191,6 +197,11 @@ impl Gateway {
     /// What earlier answers leave for the next turn of their conversations.
     pub(crate) fn memo(&self) -> &Mutex<Memo> {
         &self.0.memo
+    }
+
+    /// What is known of the ways out.
+    pub(crate) fn egress(&self) -> &Egress {
+        &self.0.egress
     }
 
     /// What strategies remember.
@@ -304,11 +315,6 @@ impl Gateway {
         self.0.combos.load_full()
     }
 
-    /// Where the pools stand; see [`Gateway::quota_pools`].
-    pub(crate) fn pools(&self) -> &ArcSwap<Pools> {
-        &self.0.pools
-    }
-
     /// What names of models are resolved against.
     pub fn names(&self) -> Arc<NameTable> {
         self.0.names.load_full()
@@ -357,6 +363,7 @@ impl Gateway {
         let before = self.connections();
         self.load_connections().await?;
         self.tell_limits(&before);
+        self.engine().frees();
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
@@ -480,7 +487,11 @@ impl Gateway {
 
     pub fn live(&self) -> Live {
         let queued = u32::try_from(self.engine().waiting()).unwrap_or(u32::MAX);
-        Live { queued, ..self.0.counters.sample(self.now()) }
+        Live { queued, underway: self.0.underway.look(), ..self.0.counters.sample(self.now()) }
+    }
+
+    pub(crate) fn underway(&self) -> &Arc<Rows> {
+        &self.0.underway
     }
 
     pub(crate) fn counters(&self) -> &Arc<Counters> {

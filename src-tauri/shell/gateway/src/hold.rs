@@ -11,10 +11,13 @@ use dialects::canonical::Answer;
 use dialects::error::STREAM_CUT;
 use dialects::framing::MAX_FRAME;
 use dialects::translate::StreamWriter;
-use dialects::{Decoder, Event, FinishReason, Frame, Framing, StreamProgress, StreamReader, UpstreamError};
-use domain::{Clock, Dialect, Millis, Reason};
+use dialects::{
+    Decoder, DeltaKind, Event, FinishReason, Frame, Framing, PartKind, StreamProgress, StreamReader, UpstreamError,
+};
+use domain::{Clock, Millis, Reason};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
+use resilience::throughput_watchdog::{self, ThroughputWatchdog};
 
 use crate::attempt::Overrun;
 use crate::deadline::Timer;
@@ -31,6 +34,8 @@ pub(crate) enum StreamFailure {
     Stated(UpstreamError),
     /// The connection broke, or fell silent for too long.
     Broken { reason: Reason, message: String },
+    /// It went on and said next to nothing (resilience specification, 17.3). The message says how little.
+    TooSlow(String),
     /// A limit of our own cut it off: nobody's doing.
     Overrun(Millis),
 }
@@ -63,6 +68,8 @@ pub(crate) struct UpstreamStream {
     idle: Millis,
     watchdog: StreamWatchdog,
     budgets: Budgets,
+    throughput: ThroughputWatchdog,
+    pace: throughput_watchdog::Config,
     overrun: Option<Overrun>,
     frames: Vec<Frame>,
     events: Vec<Event>,
@@ -74,7 +81,7 @@ pub(crate) struct UpstreamStream {
 impl UpstreamStream {
     pub(crate) fn new(
         body: upstream::Body,
-        dialect: Dialect,
+        reader: Box<dyn StreamReader + Send>,
         framing: Framing,
         clock: Arc<dyn Clock>,
         limits: Limits,
@@ -84,13 +91,15 @@ impl UpstreamStream {
         UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
-            reader: dialects::reader(dialect),
+            reader,
             writer,
             written: BytesMut::new(),
             folded: None,
             keepsake: None,
             redaction,
             watchdog: StreamWatchdog::new(clock.now()),
+            throughput: ThroughputWatchdog::new(&limits.pace, clock.now()),
+            pace: limits.pace,
             timer: Timer::new(clock),
             idle: limits.idle,
             budgets: limits.budgets,
@@ -104,6 +113,7 @@ impl UpstreamStream {
 
     /// The next whole frames; `Ok(None)` at a good end.
     pub(crate) async fn next(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
+        let mut heard = self.timer.now();
         while !self.ended {
             self.frames.clear();
             let mut in_one = None;
@@ -111,21 +121,27 @@ impl UpstreamStream {
             if let Some(overrun) = self.overrun.filter(|overrun| now >= overrun.at) {
                 return Err(StreamFailure::Overrun(overrun.limit));
             }
-            let silent_at = (!self.idle.is_zero()).then(|| now + self.idle);
+            if self.finish.is_none() && self.throughput.check(&self.pace, now) {
+                return Err(self.too_slow());
+            }
+            let silent_at = (!self.idle.is_zero()).then(|| heard + self.idle);
             let stalled_at = self.watchdog.next_deadline(&self.budgets);
+            let judged_at = self.throughput.next_deadline(&self.pace, now);
             let ends_at = self.overrun.map(|overrun| overrun.at);
-            let deadline = [silent_at, stalled_at, ends_at].into_iter().flatten().min();
+            let deadline = [silent_at, stalled_at, judged_at, ends_at].into_iter().flatten().min();
             match self.timer.limit(self.body.next(), deadline).await {
                 None if let Some(overrun) = self.overrun.filter(|_| deadline == ends_at) => {
                     return Err(StreamFailure::Overrun(overrun.limit));
                 }
                 None if deadline == stalled_at => return Err(self.stalled()),
-                None => return Err(silent(self.idle)),
+                None if deadline == silent_at => return Err(silent(self.idle)),
+                None => continue,
                 Some(None) => {
                     self.ended = true;
                     self.decoder.finish(&mut self.frames);
                 }
                 Some(Some(Ok(chunk))) => {
+                    heard = self.timer.now();
                     in_one = (self.decoder.buffered() == 0).then(|| chunk.clone());
                     self.decoder.push(chunk, &mut self.frames).map_err(|error| StreamFailure::Broken {
                         reason: Reason::EmptyOrGarbled,
@@ -159,6 +175,7 @@ impl UpstreamStream {
             self.events.clear();
             self.reader.push(frame, &mut self.events);
             for event in std::mem::take(&mut self.events) {
+                self.pace_of(&event);
                 if event.is_output() {
                     self.watchdog.on_output();
                 } else if event.is_progress() {
@@ -180,6 +197,35 @@ impl UpstreamStream {
             read.bytes = self.redaction.bytes(read.bytes);
         }
         read
+    }
+
+    /// Text is what the throughput is measured by; thinking and tool calls are work without any.
+    fn pace_of(&mut self, event: &Event) {
+        if !self.pace.enabled {
+            return;
+        }
+        match event {
+            Event::Delta { kind: DeltaKind::Text | DeltaKind::Refusal, text, .. } => {
+                self.throughput.on_text(&self.pace, text.len(), self.timer.now());
+            }
+            Event::Delta { kind: DeltaKind::Reasoning | DeltaKind::Signature | DeltaKind::Arguments, .. }
+            | Event::PartStarted {
+                kind: PartKind::Reasoning | PartKind::RedactedReasoning | PartKind::ToolCall { .. } | PartKind::Opaque,
+                ..
+            } => self.throughput.on_other_work(),
+            Event::PartStarted { kind: PartKind::Text | PartKind::Refusal, .. }
+            | Event::Started { .. }
+            | Event::PartEnded { .. }
+            | Event::Usage(_)
+            | Event::Finished(_)
+            | Event::Failed(_)
+            | Event::KeepAlive => {}
+        }
+    }
+
+    fn too_slow(&self) -> StreamFailure {
+        let floor = self.pace.min_useful_bytes_per_second;
+        StreamFailure::TooSlow(format!("the stream brought less than {floor} bytes of text a second"))
     }
 
     fn stalled(&self) -> StreamFailure {
@@ -326,17 +372,22 @@ fn early_eof(failure: StreamFailure) -> StreamFailure {
             reason: Reason::EarlyEof,
             message: "the stream ended before any content".to_owned(),
         },
-        other @ (StreamFailure::Stated(_) | StreamFailure::Broken { .. } | StreamFailure::Overrun(_)) => other,
+        other @ (StreamFailure::Stated(_)
+        | StreamFailure::Broken { .. }
+        | StreamFailure::TooSlow(_)
+        | StreamFailure::Overrun(_)) => other,
     }
 }
 
 /// How long a stream may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Limits {
     /// Without a single byte.
     pub(crate) idle: Millis,
     /// Without anything useful.
     pub(crate) budgets: Budgets,
+    /// With too little.
+    pub(crate) pace: throughput_watchdog::Config,
     /// Altogether, from the dispatch on.
     pub(crate) overrun: Option<Overrun>,
 }

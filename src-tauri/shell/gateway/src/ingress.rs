@@ -17,12 +17,14 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, StatusCode};
 use tokio::io::AsyncReadExt;
 use tokio_util::io::StreamReader;
+use uuid::Uuid;
 
 use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
 use crate::session_name;
+use crate::usage_estimate;
 use crate::whole_body::{self, Terms, Unread};
 
 /// The longest silence while a client sends its body.
@@ -73,6 +75,8 @@ pub(crate) struct ClientRequest {
     asked: OnceLock<Result<Box<Request>, Refusal>>,
     /// What the client calls its session, once somebody needs it.
     session: OnceLock<Option<String>>,
+    /// Tokens of the body, once somebody needs them.
+    estimated_input: OnceLock<u64>,
     /// Counts as under way for as long as it lives.
     _in_flight: Arc<InFlight>,
 }
@@ -117,8 +121,21 @@ impl ClientRequest {
             embed: None,
             asked: OnceLock::from(Ok(Box::new(asked))),
             session: self.session.clone(),
+            estimated_input: OnceLock::new(),
             _in_flight: Arc::clone(&self._in_flight),
         })
+    }
+
+    /// The same as a request of this gateway's own for `model`, with a row of its own. `purpose` stands for its path.
+    pub(crate) fn internal(self, purpose: &str, model: String, now: Timestamp) -> ClientRequest {
+        ClientRequest {
+            id: RequestId::from(Uuid::now_v7().to_string()),
+            arrived: now,
+            path: format!("internal/{purpose}"),
+            query: None,
+            path_model: Some(model),
+            ..self
+        }
     }
 
     /// The request in the form between the dialects. Read at most once, and never where the body merely passes.
@@ -131,6 +148,13 @@ impl ClientRequest {
             read.map(Box::new)
         };
         self.asked.get_or_init(read).as_deref()
+    }
+
+    /// Tokens of the request, estimated from its bytes.
+    pub(crate) fn estimated_input(&self) -> u64 {
+        let glance = &self.glance;
+        let estimate = || usage_estimate::of_request(&self.body, glance.message_count, glance.tool_count);
+        *self.estimated_input.get_or_init(estimate)
     }
 
     /// Whether this upstream operation is asked and answered in the client's own words, so that bytes pass.
@@ -237,6 +261,7 @@ pub(crate) async fn receive(gateway: &Gateway, head: Head, body: Body) -> Result
                 gemini_sse,
                 asked: OnceLock::new(),
                 session: OnceLock::new(),
+                estimated_input: OnceLock::new(),
                 path_model: head.path_model,
                 _in_flight: Arc::new(in_flight),
             })

@@ -83,6 +83,7 @@ impl Judge {
     pub(crate) fn stream(&self, failure: &StreamFailure) -> Diagnosis {
         match failure {
             StreamFailure::Broken { reason, message } => self.transport(*reason, message),
+            StreamFailure::TooSlow(message) => self.transport(Reason::ContentStall, message),
             StreamFailure::Overrun(limit) => self.local(&overrun_message(*limit)),
             StreamFailure::Stated(error) => match error.code.as_deref() {
                 Some(STREAM_CUT) => self.transport(Reason::StreamCut, &error.message),

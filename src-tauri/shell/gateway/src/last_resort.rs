@@ -125,7 +125,7 @@ fn end<'l>(gateway: &Gateway, last: Option<&'l Last>, excluded: &[ExclusionRecor
 fn place(gateway: &Gateway, request: &ClientRequest, resolved: &Resolved, config: &Config) -> Option<(Step, Attempt)> {
     let catalog = gateway.catalog();
     let provider = catalog.get(&config.provider.as_str().into())?;
-    let elsewhere = Resolved { provider: provider.id.clone(), model: config.model.clone(), rule: resolved.rule };
+    let elsewhere = Resolved { provider: provider.id.clone(), model: config.model.clone(), ..resolved.clone() };
     let (steps, _) = plan(gateway, request, &elsewhere, provider);
     let step = steps.into_iter().next()?;
     let attempt = admit::at_once(gateway, &step, &Terms::direct(request.glance.tool_count)).ok()?;

@@ -6,8 +6,10 @@ use domain::{Millis, Timestamp};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 
+use crate::underway::Underway;
+
 /// What is going on this very moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     pub in_flight: u32,
     pub queued: u32,
@@ -15,6 +17,8 @@ pub struct Live {
     pub tokens_per_second: f64,
     /// Requests that arrived in the last minute.
     pub requests_per_minute: u32,
+    /// The oldest requests on their way.
+    pub underway: Vec<Underway>,
 }
 
 const MINUTE: Millis = Millis::minutes(1);
@@ -84,6 +88,7 @@ impl Counters {
             queued: 0,
             tokens_per_second: f64::from(u32::try_from(tokens).unwrap_or(u32::MAX)) / 10.0,
             requests_per_minute: u32::try_from(recent.arrivals.len()).unwrap_or(u32::MAX),
+            underway: Vec::new(),
         }
     }
 }
@@ -102,7 +107,7 @@ mod tests {
         counters.tokens(at(0), 50);
         assert_eq!(
             counters.sample(at(9_999)),
-            Live { in_flight: 1, queued: 0, tokens_per_second: 5.0, requests_per_minute: 1 }
+            Live { in_flight: 1, tokens_per_second: 5.0, requests_per_minute: 1, ..Live::default() }
         );
         drop(held);
         assert_eq!(counters.sample(at(60_000)), Live::default());

@@ -5,19 +5,25 @@
 //! dialect drop what belongs to another: the proof on a Gemini tool call, the reasoning that some Chat hosts want back
 //! (2.7, rules 4 and 5). Both are kept in memory, bounded in number, bytes and time; what is gone is answered as if it had
 //! never been here, and clients then send the whole conversation.
+//!
+//! What belongs to tool calls is also stored, sealed, and read at the start: without it the next step of an agent's work
+//! would be refused. Conversations are not stored: that would put every word on the disk, which only the owner may want,
+//! and their clients know what to do (`docs/decisions/0009-conversations-stay-in-memory.md`).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dialects::canonical::{Answer, Origin, Part, Request, Role, Target};
+use dialects::canonical::{Answer, Origin, Part, Request, Role, Target, reasoning};
 use dialects::{PartKind, continuation};
 use domain::{Dialect, Millis, Timestamp};
 use lru::LruCache;
+use store::{Kept, KeptOfCall, MOST_CALLS};
 
 use crate::exchange::Back;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::token_count::Tokenizer;
 
 /// Conversations that can be continued by the id of their last answer.
 const ANSWERS: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
@@ -27,19 +33,23 @@ const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 const ITEMS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
 const ANSWERS_LIVE: Millis = Millis::hours(24);
 /// Tool calls whose proof or reasoning is remembered.
-const CALLS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
+const CALLS: NonZeroUsize = NonZeroUsize::new(MOST_CALLS as usize).unwrap();
+/// Bytes of their reasoning, all together.
+const REASONING_BYTES: usize = 32 * 1024 * 1024;
 const CALLS_LIVE: Millis = Millis::hours(2);
 /// The longest reasoning worth keeping, in bytes.
 const REASONING: usize = 256 * 1024;
 
 /// The memory of all conversations.
-#[derive(Debug)]
 pub(crate) struct Memo {
     answers: LruCache<String, Conversation>,
     answer_bytes: usize,
     /// By the id of an item, that of its answer.
     items: LruCache<String, String>,
     calls: LruCache<String, Call>,
+    reasoning_bytes: usize,
+    /// What counts tokens; it forgets by itself.
+    pub(crate) tokenizer: Arc<Tokenizer>,
 }
 
 /// A conversation up to and with one answer.
@@ -61,6 +71,12 @@ struct Call {
     at: Timestamp,
 }
 
+impl Call {
+    fn bytes(&self) -> usize {
+        self.reasoning.as_ref().map_or(0, |text| text.len())
+    }
+}
+
 impl Default for Memo {
     fn default() -> Self {
         Memo {
@@ -68,6 +84,8 @@ impl Default for Memo {
             answer_bytes: 0,
             items: LruCache::new(ITEMS),
             calls: LruCache::new(CALLS),
+            reasoning_bytes: 0,
+            tokenizer: Arc::default(),
         }
     }
 }
@@ -103,18 +121,61 @@ impl Memo {
         }
     }
 
-    fn keep_calls(&mut self, answer: &Answer, origin: Origin, now: Timestamp) {
-        let mut reasoning: Option<Arc<str>> = None;
+    /// Keeps what belongs to the calls of an answer; what of it is to be stored.
+    fn keep_calls(&mut self, answer: &Answer, origin: Origin, now: Timestamp) -> Vec<KeptOfCall> {
+        let mut thought: Option<Arc<str>> = None;
+        let mut is_stored = false;
+        let mut stored = Vec::new();
         for part in &answer.parts {
             match &part.kind {
-                PartKind::Reasoning if part.text.len() <= REASONING => reasoning = Some(part.text.as_str().into()),
+                PartKind::Reasoning if part.text.len() <= REASONING => {
+                    thought = Some(part.text.as_str().into());
+                    is_stored = false;
+                }
                 PartKind::ToolCall { id: Some(id), .. } => {
                     let signature = Some(part.signature.clone()).filter(|proof| !proof.is_empty());
-                    let call = Call { origin, signature, reasoning: reasoning.clone(), at: now };
-                    self.calls.put(id.clone(), call);
+                    let row = |what, payload: &str| KeptOfCall {
+                        call_id: id.clone(),
+                        what,
+                        family: reasoning::word(origin).to_owned(),
+                        payload: payload.to_owned(),
+                        expires_at: now + CALLS_LIVE,
+                    };
+                    stored.extend(signature.as_deref().map(|proof| row(Kept::Signature, proof)));
+                    // The first of several calls carries it for all of them.
+                    let first = thought.as_deref().filter(|_| !std::mem::replace(&mut is_stored, true));
+                    stored.extend(first.map(|text| row(Kept::Reasoning, text)));
+                    self.put_call(id.clone(), Call { origin, signature, reasoning: thought.clone(), at: now });
                 }
                 _ => {}
             }
+        }
+        stored
+    }
+
+    fn put_call(&mut self, id: String, call: Call) {
+        self.reasoning_bytes += call.bytes();
+        let replaced = self.calls.push(id, call);
+        self.reasoning_bytes -= replaced.map_or(0, |(_, old)| old.bytes());
+        while self.reasoning_bytes > REASONING_BYTES {
+            let Some((_, oldest)) = self.calls.pop_lru() else { break };
+            self.reasoning_bytes -= oldest.bytes();
+        }
+    }
+
+    /// Takes up what was stored before the start.
+    pub(crate) fn restore(&mut self, stored: Vec<KeptOfCall>) {
+        for kept in stored {
+            let Some(origin) = reasoning::family(&kept.family) else { continue };
+            let at = kept.expires_at - CALLS_LIVE;
+            let known = self.calls.pop(&kept.call_id);
+            self.reasoning_bytes -= known.as_ref().map_or(0, Call::bytes);
+            let mut call = known.unwrap_or(Call { origin, signature: None, reasoning: None, at });
+            match kept.what {
+                Kept::Signature => call.signature = Some(kept.payload),
+                Kept::Reasoning => call.reasoning = Some(kept.payload.into()),
+            }
+            self.put_call(kept.call_id, call);
         }
     }
 
@@ -189,7 +250,8 @@ impl Keepsake {
             self.gateway.memo().lock().keep_answer(id, key, pieces, now);
         }
         if let Some(origin) = self.origin {
-            self.gateway.memo().lock().keep_calls(answer, origin, now);
+            let stored = self.gateway.memo().lock().keep_calls(answer, origin, now);
+            self.gateway.store().keep_of_calls(stored);
         }
     }
 }
@@ -266,6 +328,33 @@ mod tests {
         });
         memo.remind(&mut request, target, NOW + after);
         request.turns.remove(0).parts
+    }
+
+    #[test]
+    fn what_was_stored_of_a_call_is_what_comes_back() {
+        let mut answer = called();
+        let again = PartKind::ToolCall { id: Some("call_2".to_owned()), name: "ls".to_owned() };
+        answer.parts.push(AnswerPart { kind: again, text: "{}".to_owned(), signature: String::new() });
+        let (mut before, mut after) = (Memo::default(), Memo::default());
+        let stored = before.keep_calls(&answer, Origin::Google, NOW);
+        let kinds: Vec<_> = stored.iter().map(|kept| (kept.call_id.as_str(), kept.what)).collect();
+        assert_eq!(kinds, [("call_1", Kept::Signature), ("call_1", Kept::Reasoning)]);
+        after.restore(stored);
+        let call = after.calls.get("call_1").expect("a call");
+        assert_eq!((call.signature.as_deref(), call.reasoning.as_deref()), (Some("proof"), Some("hm")));
+        assert_eq!((call.origin, call.at, after.reasoning_bytes), (Origin::Google, NOW, 2));
+        assert_eq!(before.reasoning_bytes, 4);
+    }
+
+    #[test]
+    fn long_reasoning_pushes_the_oldest_out() {
+        let mut memo = Memo::default();
+        for n in 0..200 {
+            let reasoning = Some("x".repeat(REASONING).into());
+            memo.put_call(format!("c{n}"), Call { origin: Origin::Anyone, signature: None, reasoning, at: NOW });
+        }
+        assert!(memo.reasoning_bytes <= REASONING_BYTES && memo.calls.len() == REASONING_BYTES / REASONING);
+        assert!(memo.calls.peek("c199").is_some() && memo.calls.peek("c0").is_none());
     }
 
     #[test]

@@ -30,7 +30,8 @@ use crate::ingress::{self, ClientRequest, Head};
 use crate::keep_alive::{self, Answer};
 use crate::record::{End, Recorder};
 use crate::resolve::{Destination, resolve};
-use crate::{ollama, usage_estimate};
+use crate::token_count::Estimate;
+use crate::{ollama, token_count};
 
 /// Answers one agent request, whatever happens.
 pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
@@ -68,7 +69,7 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
     };
     match request.operation {
         Operation::CountTokens | Operation::GeminiCountTokens if !response.status().is_success() => {
-            counted_here(&request, response)
+            counted_here(&gateway, &request, response).await
         }
         Operation::Embeddings => match request.embed {
             Some(form) => ollama::embedded(&gateway, &request, form, response).await,
@@ -90,13 +91,12 @@ fn refuse(request: &ClientRequest, recorder: &mut Recorder, error: &GatewayError
 
 /// Agents count tokens all the time and take a refusal badly: where the upstream cannot count, an estimate is given
 /// (gateway specification, 2.15). A wrong local key or model name stays an error.
-fn counted_here(request: &ClientRequest, refused: Response) -> Response {
+async fn counted_here(gateway: &Gateway, request: &Arc<ClientRequest>, refused: Response) -> Response {
     let own_doing = matches!(refused.status().as_u16(), 400 | 403);
     if own_doing {
         return refused;
     }
-    let glance = &request.glance;
-    let tokens = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
+    let Estimate { tokens, warning } = token_count::estimate(gateway, request).await;
     let (head, _) = refused.into_parts();
     let name = if request.operation == Operation::CountTokens { "input_tokens" } else { "totalTokens" };
     let mut response = Response::new(Body::from(format!("{{\"{name}\":{tokens}}}")));
@@ -104,6 +104,6 @@ fn counted_here(request: &ClientRequest, refused: Response) -> Response {
     let headers = response.headers_mut();
     headers.remove(http::header::RETRY_AFTER);
     headers.remove(domain::wire::header::SHOULD_RETRY);
-    crate::response_headers::set(headers, domain::wire::header::WARNINGS, "TOKENS_ESTIMATED");
+    crate::response_headers::set(headers, domain::wire::header::WARNINGS, warning);
     response
 }

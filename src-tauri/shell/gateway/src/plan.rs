@@ -26,6 +26,8 @@ pub(crate) struct Step {
     pub(crate) provider: Arc<Provider>,
     /// What the upstream is asked for: the client's own operation, or its counterpart in another dialect.
     pub(crate) operation: Operation,
+    /// The account was ours to choose: no step of a combo names it.
+    pub(crate) is_chosen: bool,
 }
 
 /// What of a request decides whom it may go to.
@@ -99,6 +101,7 @@ pub(crate) fn rank(
         &resolved.model,
         provider,
         connections.of_provider(&resolved.provider).cloned().collect(),
+        true,
     )
 }
 
@@ -108,7 +111,7 @@ pub(crate) fn steps_of(gateway: &Gateway, asker: &Asker<'_>, target: &Target) ->
     let Some(provider) = catalog.get(&target.provider) else { return (Vec::new(), Vec::new()) };
     let connections = gateway.connections();
     let entries = connections.of_target(target).cloned().collect();
-    rank_among(gateway, asker, &target.model, provider, entries)
+    rank_among(gateway, asker, &target.model, provider, entries, target.connection.is_none())
 }
 
 fn rank_among(
@@ -117,6 +120,7 @@ fn rank_among(
     model: &str,
     provider: &Arc<Provider>,
     entries: Vec<Arc<Entry>>,
+    is_chosen: bool,
 ) -> (Vec<Step>, Vec<ExclusionRecord>) {
     let candidates: Vec<Candidate> = entries.iter().map(|entry| entry.candidate(model, provider)).collect();
     let entry_of = |candidate: &Candidate| entries.iter().find(|entry| entry.connection.id == candidate.connection);
@@ -130,10 +134,10 @@ fn rank_among(
         .filter_map(|candidate| {
             let entry = Arc::clone(entry_of(&candidate)?);
             let operation = upstream_operation(provider, asker.operation, &candidate.model, asker.stream)?;
-            Some(Step { candidate, entry, provider: Arc::clone(provider), operation })
+            Some(Step { candidate, entry, provider: Arc::clone(provider), operation, is_chosen })
         })
         .collect();
-    let steps = accounts::in_order(gateway, asker.turn, steps);
+    let steps = if is_chosen { accounts::in_order(gateway, asker.turn, steps) } else { steps };
     let exclusions = excluded
         .into_iter()
         .map(|(candidate, exclusion)| {

@@ -99,7 +99,7 @@ impl Gateway {
             memory.usage.retain(|id| pools.get(id).is_some());
             memory.percent.retain(|account| pools.share_percent_of(account));
         });
-        self.pools().store(Arc::new(pools));
+        self.routing().pools().store(Arc::new(pools));
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl Gateway {
 
     /// Pools as they are now.
     pub fn quota_pools(&self) -> Arc<Pools> {
-        self.pools().load_full()
+        self.routing().pools().load_full()
     }
 
     /// Reads what was used of pools.

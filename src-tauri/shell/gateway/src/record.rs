@@ -1,11 +1,12 @@
 //! Stage 12: the story of a request, written behind. Exactly one row for every request that was read, whatever ended it.
 
-use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
+use domain::request_log::{AttemptRecord, ExclusionRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, ConnectionId, Dialect, Exclusion, Millis, Usage};
+use domain::{Candidate, ConnectionId, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
 use routing::Journey;
 use routing::quota_share::leases::Lease;
+use std::sync::Arc;
 
 use crate::attempt::{Attempt, Kept};
 use crate::events::Topic;
@@ -13,7 +14,8 @@ use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record};
 use crate::quota_pools::{self, Share};
-use crate::telemetry::Sample;
+use crate::telemetry::{SUCCESS, Sample};
+use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
 /// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
@@ -33,6 +35,16 @@ pub(crate) struct Recorder {
     finished: bool,
     /// The request's part in a quota pool.
     share: Option<Share>,
+    /// What is shown of it while it runs; its parts share it.
+    row: Arc<Row>,
+}
+
+/// A call that may be given up before it has answered.
+pub(crate) struct CalledOff {
+    pub(crate) candidate: Candidate,
+    pub(crate) connection_name: String,
+    pub(crate) execution_key: String,
+    pub(crate) started_at: Timestamp,
 }
 
 /// How a request ended, in the words of its row.
@@ -74,7 +86,21 @@ impl Recorder {
             strategy: None,
             trace: Trace::default(),
         });
-        let glance = &request.glance;
+        let row = gateway.underway().enter(Underway {
+            id: record.id.clone(),
+            arrived: record.at,
+            requested_model: record.requested_model.clone(),
+            agent: record.agent.clone(),
+            key_name: record.key_name.clone(),
+            combo_name: None,
+            provider: None,
+            model: None,
+            connection: None,
+            connection_name: None,
+            attempts: 0,
+            stage: Stage::Choosing,
+            since: record.at,
+        });
         Recorder {
             gateway: gateway.clone(),
             record,
@@ -82,10 +108,11 @@ impl Recorder {
             open: None,
             queued: Millis::ZERO,
             earlier: Vec::new(),
-            estimated_input: usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count),
+            estimated_input: request.estimated_input(),
             output_bytes: 0,
             finished: false,
             share: None,
+            row: Arc::new(row),
         }
     }
 
@@ -103,6 +130,7 @@ impl Recorder {
             output_bytes: 0,
             finished: true,
             share: None,
+            row: Arc::clone(&self.row),
         }
     }
 
@@ -124,7 +152,7 @@ impl Recorder {
 
     /// The present call was answered, and the story goes on with another one.
     pub(crate) fn next_call(&mut self) {
-        self.end_attempt("success", "next_step", None);
+        self.end_attempt(SUCCESS, "next_step", None);
         let usage = std::mem::take(&mut self.record.usage);
         let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
         if usage != Usage::default() {
@@ -137,6 +165,7 @@ impl Recorder {
     pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
         self.record.combo_name = Some(name.to_owned());
         self.record.strategy = Some(strategy.to_owned());
+        self.row.change(|row| row.combo_name = Some(name.to_owned()));
     }
 
     /// It asks by way of a quota pool, and there perhaps leaves room for others.
@@ -194,6 +223,21 @@ impl Recorder {
         self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
     }
 
+    /// It waits for a place at this account.
+    pub(crate) fn waits_for_place(&self, candidate: &Candidate, connection_name: &str) {
+        self.row.change(|row| row.towards(candidate, connection_name));
+        self.row.turn_to(Stage::WaitsForPlace, self.gateway.now());
+    }
+
+    /// It waits until then for somebody who rests: the first of these to be back.
+    pub(crate) fn waits_until(&self, until: Timestamp, kept_away: &[ExclusionRecord]) {
+        let back_at = |record: &&ExclusionRecord| record.exclusion.until.unwrap_or(Timestamp::MAX);
+        if let Some(first) = kept_away.iter().min_by_key(back_at) {
+            self.row.change(|row| row.wait_for(first));
+        }
+        self.row.turn_to(Stage::WaitsForRest(until), self.gateway.now());
+    }
+
     /// The next attempt waited so long for its turn.
     pub(crate) fn waited(&mut self, length: Millis) {
         self.queued = length;
@@ -209,14 +253,15 @@ impl Recorder {
     /// An attempt begins.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-        self.record.target = Some(target);
-        self.record.provider = Some(candidate.provider.clone());
-        self.record.model = Some(candidate.model.clone());
-        self.record.connection = Some(candidate.connection.clone());
-        self.record.connection_name = Some(connection_name.to_owned());
+        self.addressed(candidate, connection_name, target);
         if let Some(share) = &mut self.share {
             share.goes_to(&candidate.connection);
         }
+        self.row.change(|row| {
+            row.towards(candidate, connection_name);
+            row.attempts = row.attempts.saturating_add(1);
+        });
+        self.row.turn_to(Stage::Asking, self.gateway.now());
         self.open = Some(AttemptRecord {
             n,
             provider: candidate.provider.clone(),
@@ -234,6 +279,54 @@ impl Recorder {
             decision: String::new(),
             message: None,
         });
+    }
+
+    /// The story goes on with an attempt that was begun apart from it ([`Recorder::part`]) and is still open.
+    pub(crate) fn go_on_with(&mut self, mut part: Recorder) {
+        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        self.open = part.open.take().map(|open| AttemptRecord { n, ..open });
+        self.output_bytes = part.output_bytes;
+        self.warn(std::mem::take(&mut part.journey.warnings));
+        let (record, of_part) = (&mut self.record, &mut part.record);
+        record.target = of_part.target;
+        record.provider = of_part.provider.take();
+        record.model = of_part.model.take();
+        record.connection = of_part.connection.take();
+        record.connection_name = of_part.connection_name.take();
+        record.time_to_first_token = of_part.time_to_first_token;
+        record.usage.absorb(&of_part.usage);
+    }
+
+    /// An attempt was called off while it ran, which says nothing about how fast or reliable its target is.
+    pub(crate) fn called_off(&mut self, call: CalledOff, kind: &str, decision: &str) {
+        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let CalledOff { candidate, connection_name, execution_key, started_at } = call;
+        self.journey.attempts.push(AttemptRecord {
+            n,
+            provider: candidate.provider,
+            model: candidate.model,
+            connection: candidate.connection,
+            connection_name,
+            started_at,
+            queued: Millis::ZERO,
+            execution_key: Some(execution_key),
+            connect: None,
+            first_token: None,
+            duration: self.gateway.now().since(started_at),
+            status: None,
+            kind: kind.to_owned(),
+            decision: decision.to_owned(),
+            message: None,
+        });
+    }
+
+    /// Who is asked, should nothing more come of it.
+    pub(crate) fn addressed(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
+        self.record.target = Some(target);
+        self.record.provider = Some(candidate.provider.clone());
+        self.record.model = Some(candidate.model.clone());
+        self.record.connection = Some(candidate.connection.clone());
+        self.record.connection_name = Some(connection_name.to_owned());
     }
 
     /// The response head arrived.
@@ -260,12 +353,14 @@ impl Recorder {
         {
             open.first_token = Some(now.since(open.started_at));
             self.record.time_to_first_token = Some(now.since(self.record.at));
+            self.row.turn_to(Stage::Answering, now);
         }
     }
 
     /// The open attempt is over.
     pub(crate) fn end_attempt(&mut self, kind: &str, decision: &str, message: Option<&str>) {
         let Some(mut open) = self.open.take() else { return };
+        self.row.turn_to(Stage::Choosing, self.gateway.now());
         open.duration = self.gateway.now().since(open.started_at);
         open.kind = kind.to_owned();
         open.decision = decision.to_owned();
@@ -281,17 +376,7 @@ impl Recorder {
             ms = open.duration.as_millis(),
             "attempt"
         );
-        self.gateway.telemetry().lock().record(
-            &open.provider,
-            &open.model,
-            &open.connection,
-            Sample {
-                at: self.gateway.now(),
-                latency: open.duration,
-                first_token: open.first_token,
-                succeeded: kind == "success",
-            },
-        );
+        self.gateway.telemetry().lock().record(&open.provider, &open.model, &open.connection, Sample::of(&open));
         self.journey.attempts.push(open);
     }
 
@@ -318,7 +403,7 @@ impl Recorder {
         if std::mem::replace(&mut self.finished, true) {
             return self.record.usage;
         }
-        self.end_attempt("success", "answer", None);
+        self.end_attempt(SUCCESS, "answer", None);
         let now = self.gateway.now();
         let record = &mut self.record;
         record.status = end.status;

@@ -87,9 +87,10 @@ impl Relay {
     /// The held frames tell the client of an error themselves, and nothing follows them.
     pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
         self.told = !self.stream.is_rewritten();
-        let message = self.fail(&StreamFailure::Stated(error));
+        let failure = StreamFailure::Stated(error);
+        let message = self.fail(&failure);
         if !self.told {
-            self.held.push_back(self.error_event(None, &message));
+            self.held.push_back(self.error_event(&failure, &message));
         }
     }
 
@@ -129,7 +130,7 @@ impl Relay {
             Err(failure) => {
                 let told = self.told;
                 let message = self.fail(&failure);
-                if told || self.array { None } else { Some(self.error_event(limit_of(&failure), &message)) }
+                if told || self.array { None } else { Some(self.error_event(&failure, &message)) }
             }
         }
     }
@@ -158,17 +159,16 @@ impl Relay {
         self.recorder.finish(&End {
             status: self.status,
             outcome: RequestOutcome::Failure,
-            error_code: Some(limit_of(failure).map_or(kind, |limit| limit.code())),
+            error_code: Some(own_code(failure).unwrap_or(kind)),
             error_summary: Some(&message),
         });
         message
     }
 
-    /// `limit`: one of our own ended the stream.
-    fn error_event(&self, limit: Option<LocalLimit>, message: &str) -> Bytes {
+    fn error_event(&self, failure: &StreamFailure, message: &str) -> Bytes {
         let body = ErrorBody {
-            status: limit.as_ref().map_or(502, LocalLimit::status),
-            code: limit.as_ref().map_or(code::BAD_GATEWAY, LocalLimit::code),
+            status: if matches!(failure, StreamFailure::Overrun(_)) { OVERRUN.status() } else { 502 },
+            code: own_code(failure).unwrap_or(code::BAD_GATEWAY),
             message,
             retry_after_seconds: None,
             request_id: Some(self.request.as_str()),
@@ -185,15 +185,25 @@ impl Relay {
     }
 }
 
-/// The limit of our own that ended a stream.
-fn limit_of(failure: &StreamFailure) -> Option<LocalLimit> {
-    matches!(failure, StreamFailure::Overrun(_)).then_some(LocalLimit::ExecutionTimeout)
+/// The limit of our own that ends a stream.
+const OVERRUN: LocalLimit = LocalLimit::ExecutionTimeout;
+/// The code of a stream that was given up for saying too little (resilience specification, 17.5).
+const TOO_SLOW: &str = "STREAM_THROUGHPUT_TOO_LOW";
+
+/// The code of an end that this gateway made.
+fn own_code(failure: &StreamFailure) -> Option<&'static str> {
+    match failure {
+        StreamFailure::Overrun(_) => Some(OVERRUN.code()),
+        StreamFailure::TooSlow(_) => Some(TOO_SLOW),
+        StreamFailure::Stated(_) | StreamFailure::Broken { .. } => None,
+    }
 }
 
 fn describe(diagnosis: &Diagnosis, failure: &StreamFailure) -> (&'static str, String) {
     let message = match failure {
         StreamFailure::Stated(error) => error.message.clone(),
         StreamFailure::Broken { message, .. } => format!("the upstream's stream broke: {message}"),
+        StreamFailure::TooSlow(message) => message.clone(),
         StreamFailure::Overrun(limit) => overrun_message(*limit),
     };
     let word = if matches!(failure, StreamFailure::Overrun(_)) { EXECUTION_TIMEOUT } else { kind(diagnosis) };

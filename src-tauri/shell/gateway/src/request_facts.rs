@@ -7,7 +7,6 @@ use routing::view::{Needs, RequestFacts, Task};
 use sha2::{Digest, Sha256};
 
 use crate::ingress::ClientRequest;
-use crate::usage_estimate;
 
 /// The longest `prompt_cache_key` that is taken for one, in bytes.
 const CACHE_KEY: usize = 4_096;
@@ -17,7 +16,7 @@ const SESSION_DIGITS: usize = 16;
 /// Reads the facts; a request that cannot be read has only those that were glanced at.
 pub(crate) fn of(request: &ClientRequest) -> RequestFacts {
     let glance = &request.glance;
-    let input = usage_estimate::of_request(&request.body, glance.message_count, glance.tool_count);
+    let input = request.estimated_input();
     let mut facts = RequestFacts {
         needs: Needs { tools: glance.tool_count > 0, output: glance.max_output, input, ..Needs::default() },
         estimated_tokens: input.saturating_add(glance.max_output.unwrap_or(0)),

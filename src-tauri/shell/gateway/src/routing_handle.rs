@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use domain::{Clock, ConnectionId, Millis};
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
@@ -13,12 +14,14 @@ use routing::combo::{Combo, Config, Expansion, Strategy};
 use routing::memory::{Dispatch, Lasting};
 use routing::plan::Refusal;
 use routing::quota_share::leases::Lease;
+use routing::strategies::context_relay::Handoffs;
 use routing::view::RequestFacts;
 use routing::{Memory, Plan, Route, Target, View, quota_share};
 use settings::Settings;
 use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
+use crate::quota_pools::Pools;
 
 /// The document in the store.
 const MEMORY: &str = "memory";
@@ -31,6 +34,8 @@ const SOON: Millis = Millis::seconds(1);
 pub(crate) struct RoutingHandle {
     state: Mutex<State>,
     configs: Mutex<BTreeMap<String, Known>>,
+    handoffs: Mutex<Handoffs>,
+    pools: ArcSwap<Pools>,
     clock: Arc<dyn Clock>,
     /// Something that outlives a restart has changed.
     news: Notify,
@@ -63,6 +68,8 @@ impl RoutingHandle {
                 rng,
             }),
             configs: Mutex::default(),
+            handoffs: Mutex::default(),
+            pools: ArcSwap::default(),
             clock,
             news: Notify::new(),
             moved: Notify::new(),
@@ -124,6 +131,11 @@ impl RoutingHandle {
         let first = plan.first().filter(|_| shares);
         let lease = first.map(|first| memory.shares.leases.acquire(quota_share::slot(first), view.now));
         Ok((plan, lease))
+    }
+
+    /// Who shares what; see [`Gateway::quota_pools`].
+    pub(crate) fn pools(&self) -> &ArcSwap<Pools> {
+        &self.pools
     }
 
     /// What keys and accounts share, for one look or one change.
@@ -221,6 +233,11 @@ impl RoutingHandle {
     /// Forgets the numbers of combos that are gone.
     pub(crate) fn forget_configs(&self, exists: impl Fn(&str) -> bool) {
         self.configs.lock().retain(|id, _| exists(id));
+    }
+
+    /// Summaries that wait for a change of account.
+    pub(crate) fn handoffs(&self) -> &Mutex<Handoffs> {
+        &self.handoffs
     }
 
     /// Brings a list into an order that says nothing.

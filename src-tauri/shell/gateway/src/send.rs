@@ -18,6 +18,7 @@ use upstream::{BuildError, Call, Payload, Target};
 
 use crate::accounts;
 use crate::attempt::{Attempt, Overrun};
+use crate::egress;
 use crate::exchange::{self, Back, maker_of};
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
@@ -28,6 +29,7 @@ use crate::plan::Step;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
 use crate::response_headers;
+use crate::token_count;
 use crate::translate::translate;
 use crate::upstream_body::{collect, error_body};
 
@@ -112,32 +114,23 @@ pub(crate) async fn send(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     accounts::asked(gateway, step);
-    let sent = send_in_time(gateway, request, step, wish, attempt, recorder).await;
+    let sending = send_unlimited(gateway, request, step, wish, attempt, recorder);
+    let sent = match attempt.overrun() {
+        None => sending.await,
+        Some(overrun) => tokio::select! {
+            biased;
+            () = gateway.clock().sleep_until(overrun.at) => {
+                let judge = Judge::new(gateway, &step.provider, &step.candidate);
+                Err(stream_failure(&judge, &StreamFailure::Overrun(overrun.limit)))
+            }
+            sent = sending => sent,
+        },
+    };
     match &sent {
         Ok(_) => accounts::served(gateway, request, step),
         Err(failed) => accounts::failed(gateway, request, step, &failed.diagnosis.outcome),
     }
     sent
-}
-
-async fn send_in_time(
-    gateway: &Gateway,
-    request: &ClientRequest,
-    step: &Step,
-    wish: &Wish,
-    attempt: &Attempt,
-    recorder: &mut Recorder,
-) -> Result<Served, Box<Failed>> {
-    let sending = send_unlimited(gateway, request, step, wish, attempt, recorder);
-    let Some(overrun) = attempt.overrun() else { return sending.await };
-    tokio::select! {
-        biased;
-        () = gateway.clock().sleep_until(overrun.at) => {
-            let judge = Judge::new(gateway, &step.provider, &step.candidate);
-            Err(stream_failure(&judge, &StreamFailure::Overrun(overrun.limit)))
-        }
-        sent = sending => sent,
-    }
 }
 
 async fn send_unlimited(
@@ -165,7 +158,9 @@ async fn send_unlimited(
         request_id: request.id.as_str(),
     };
     let outgoing = upstream::build(&call).map_err(|error| not_built(&judge, &error))?;
-    let response = respond(gateway, outgoing, &target, wish.start_limit, &judge).await?;
+    let start_limit = token_count::start_limit(step.operation, wish.start_limit);
+    egress::leaves(gateway, &step.candidate, &target);
+    let response = respond(gateway, outgoing, &target, start_limit, &judge).await?;
     attempt.observe(response.headers());
     recorder.connected(response.status().as_u16());
     if !response.status().is_success() {
@@ -176,7 +171,7 @@ async fn send_unlimited(
         }
         return Err(failed);
     }
-    let back = Back::new(gateway, request, &step.candidate.model, translated.ids);
+    let back = Back::new(gateway, request, step, translated.ids);
     let keepsake = (!is_native).then(|| {
         let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
@@ -218,8 +213,8 @@ impl Exchange<'_> {
         let clock = std::sync::Arc::clone(self.gateway.clock());
         let limits = Limits { overrun: self.overrun, ..limits(self.gateway, self.request, self.target) };
         let writer = writes.then(|| self.back.writer());
-        let dialect = self.upstream.dialect();
-        UpstreamStream::new(body, dialect, framing, clock, limits, Redaction::of(self.target), writer)
+        let reader = self.back.reader(self.upstream.dialect());
+        UpstreamStream::new(body, reader, framing, clock, limits, Redaction::of(self.target), writer)
     }
 }
 
@@ -287,7 +282,8 @@ async fn held_stream(
 /// How long this stream may take: large requests get more time, and a server on this computer, which loads its model and
 /// reads the prompt after it has answered, gets the longest.
 fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits {
-    let network = &gateway.settings().network;
+    let settings = gateway.settings();
+    let network = &settings.network;
     let size = stream_watchdog::Size {
         messages: request.glance.message_count,
         tools: request.glance.tool_count,
@@ -301,7 +297,8 @@ fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits
             stream_watchdog::readiness(base, ceiling, size)
         }
     };
-    Limits { idle: network.stream_idle_timeout, budgets: Budgets { readiness, stall }, overrun: None }
+    let pace = settings.resilience.stream_recovery.throughput_watchdog.clone();
+    Limits { idle: network.stream_idle_timeout, budgets: Budgets { readiness, stall }, pace, overrun: None }
 }
 
 /// A whole answer is collected before anything is promised: a body that breaks off can still be had elsewhere.
@@ -490,7 +487,7 @@ fn stream_failure(judge: &Judge, failure: &StreamFailure) -> Box<Failed> {
     let diagnosis = judge.stream(failure);
     let (status, message) = match failure {
         StreamFailure::Stated(error) => (error.status, error.message.clone()),
-        StreamFailure::Broken { message, .. } => (None, message.clone()),
+        StreamFailure::Broken { message, .. } | StreamFailure::TooSlow(message) => (None, message.clone()),
         StreamFailure::Overrun(limit) => (Some(LocalLimit::ExecutionTimeout.status()), overrun_message(*limit)),
     };
     let limit = matches!(failure, StreamFailure::Overrun(_)).then_some(LocalLimit::ExecutionTimeout);

@@ -5,23 +5,11 @@ use std::fmt::Write;
 
 use dialects::canonical::{Part, Role};
 use domain::ProviderId;
+use domain::wire::header;
 use http::HeaderMap;
 use sha2::{Digest, Sha256};
 
 use crate::ingress::ClientRequest;
-
-/// The headers that may name a session, the strongest first.
-const HEADERS: [&str; 9] = [
-    "x-codex-session-id",
-    "x-session-id",
-    "x_session_id",
-    "x-omniroute-session",
-    "x-claude-code-session-id",
-    "session-id",
-    "session_id",
-    "thread-id",
-    "x-session-affinity",
-];
 
 /// How much of the first text stands for a conversation that has no name, in characters.
 const BEGINNING: usize = 4_096;
@@ -33,7 +21,7 @@ pub(crate) fn of(request: &ClientRequest) -> Option<String> {
 }
 
 fn in_headers(headers: &HeaderMap) -> Option<String> {
-    HEADERS.iter().find_map(|name| named(&String::from_utf8_lossy(headers.get(*name)?.as_bytes())))
+    header::SESSION_NAMES.iter().find_map(|name| named(&String::from_utf8_lossy(headers.get(*name)?.as_bytes())))
 }
 
 /// Blank is no name.

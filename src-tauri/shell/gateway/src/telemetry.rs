@@ -1,18 +1,23 @@
 //! How fast and how reliable targets were of late: the figures that combos compare (gateway specification, 3.5).
 //!
 //! The last 200 attempts of a day, for each model of a provider and for each of its accounts. The figures are worked out when
-//! an attempt ends, not when a request waits for its plan. In memory and bounded; after a restart nothing is known, and
-//! unknown is what strategies are told.
+//! an attempt ends, not when a request waits for its plan. In memory and bounded. Nothing of it is stored, because every
+//! attempt stands in the request log already: a start reads the newest of the last day there, also after a crash. What is
+//! not known is unknown, and strategies are told so.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
+use domain::request_log::AttemptRecord;
 use domain::{ConnectionId, Millis, ProviderId, Timestamp};
 use lru::LruCache;
 use routing::target::Telemetry;
+use store::{MAX_PAGE, RequestFilter, Store};
 
 const ATTEMPTS: usize = 200;
 const SPAN: Millis = Millis::hours(24);
+/// Requests that a start reads at most: enough for the figures, and read in a fraction of a second.
+const READ_AT_START: usize = 5_000;
 /// Models and accounts that are remembered.
 const TARGETS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 
@@ -41,6 +46,21 @@ pub struct Sample {
     pub succeeded: bool,
 }
 
+impl Sample {
+    /// Of an attempt that is over.
+    pub(crate) fn of(attempt: &AttemptRecord) -> Self {
+        Sample {
+            at: attempt.started_at + attempt.duration,
+            latency: attempt.duration,
+            first_token: attempt.first_token,
+            succeeded: attempt.kind == SUCCESS,
+        }
+    }
+}
+
+/// How the record of an attempt calls one that was answered.
+pub(crate) const SUCCESS: &str = "success";
+
 impl Default for Telemetries {
     fn default() -> Self {
         Telemetries { targets: LruCache::new(TARGETS) }
@@ -48,6 +68,36 @@ impl Default for Telemetries {
 }
 
 impl Telemetries {
+    /// What the request log knows of the last day.
+    pub(crate) async fn read(store: &Store, now: Timestamp) -> Result<Telemetries, store::Error> {
+        let filter = RequestFilter { since: Some(now - SPAN), ..RequestFilter::default() };
+        let (mut attempts, mut read, mut cursor) = (Vec::new(), 0, None);
+        loop {
+            let (page, next) = store.list_requests(&filter, cursor.as_ref(), MAX_PAGE).await?;
+            read += page.len();
+            attempts.extend(page.into_iter().flat_map(|record| record.trace.attempts));
+            match next {
+                Some(next) if read < READ_AT_START => cursor = Some(next),
+                Some(_) | None => break,
+            }
+        }
+        Ok(Telemetries::of_attempts(attempts))
+    }
+
+    fn of_attempts(mut attempts: Vec<AttemptRecord>) -> Telemetries {
+        attempts.sort_by_key(|attempt| attempt.started_at + attempt.duration);
+        let mut telemetries = Telemetries::default();
+        for attempt in &attempts {
+            let sample = Sample::of(attempt);
+            for account in [None, Some(attempt.connection.clone())] {
+                let key = (attempt.provider.clone(), attempt.model.clone(), account);
+                telemetries.targets.get_or_insert_mut(key, Window::default).keep(sample);
+            }
+        }
+        telemetries.targets.iter_mut().for_each(|(_, window)| window.figures = window.work_out());
+        telemetries
+    }
+
     /// An attempt has ended.
     pub fn record(&mut self, provider: &ProviderId, model: &str, connection: &ConnectionId, sample: Sample) {
         for account in [None, Some(connection.clone())] {
@@ -65,13 +115,17 @@ impl Telemetries {
 
 impl Window {
     fn record(&mut self, sample: Sample) {
+        self.keep(sample);
+        self.figures = self.work_out();
+    }
+
+    fn keep(&mut self, sample: Sample) {
         self.attempts.push_back(sample);
         while self.attempts.len() > ATTEMPTS
             || self.attempts.front().is_some_and(|oldest| sample.at.since(oldest.at) > SPAN)
         {
             self.attempts.pop_front();
         }
-        self.figures = self.work_out();
     }
 
     /// Speed is that of answers; a refusal is quick and says nothing of it.

@@ -36,6 +36,7 @@ async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
     }
     gateway.store().purge_connections(now - UNDO).await?;
     gateway.store().purge_quota_history(now - QUOTA_HISTORY).await?;
+    gateway.store().purge_kept_of_calls(now).await?;
     gateway.store().purge_pool_use(now - POOL_USE).await?;
     Ok(())
 }

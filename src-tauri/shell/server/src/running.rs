@@ -128,6 +128,7 @@ fn open_door(
         connections: Arc::new(Semaphore::new(usize::try_from(max_connections).unwrap_or(Semaphore::MAX_PERMITS))),
     };
     let announce = announcer(gateway, Arc::clone(addresses));
+    server.tracker.spawn(control::credential_health::keep(control.clone()));
     announce(&bound);
     let place = Place { port: bound.port, ..place };
     let door = server.open(bound.listeners);

@@ -102,18 +102,6 @@ impl Error {
     }
 }
 
-/// The chain of causes in one line.
-pub(crate) fn reason(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 /// Attaches what was being done with which file.
 pub(crate) trait AtPath<T> {
     fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, Error>;
@@ -123,4 +111,16 @@ impl<T> AtPath<T> for std::io::Result<T> {
     fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, Error> {
         self.map_err(|source| Error::File { action, path: path.to_owned(), source })
     }
+}
+
+/// The chain of causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
 }

@@ -17,6 +17,7 @@
 //! | `quota.rs` | what is left of accounts |
 //! | `quota_pools.rs` | accounts that several keys share, and what each used |
 //! | `routing_memory.rs` | what strategies remember |
+//! | `translation_memory.rs` | what the next turn of a conversation may miss |
 //! | `writer.rs` | the write-behind task |
 //! | `folder.rs`, `database.rs` | the data folder and its lock, the file, its migrations |
 //! | `sealing.rs`, `data_key.rs` | credentials at rest, and where their key lives |
@@ -38,6 +39,7 @@ mod requests;
 mod resilience;
 mod routing_memory;
 mod sealing;
+mod translation_memory;
 mod usage;
 mod writer;
 
@@ -54,7 +56,8 @@ pub use error::{CredentialError, Error};
 pub use quota::QuotaPoint;
 pub use quota_pools::StoredPool;
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};
-pub use usage::{GroupBy, UsageGroup, UsageSummary, UsageTotals};
+pub use translation_memory::{Kept, KeptOfCall, MOST_CALLS};
+pub use usage::{FinishedRequest, GroupBy, UsageGroup, UsageSummary, UsageTotals};
 pub use writer::StoreHealth;
 
 use database::Database;

@@ -2,11 +2,11 @@
 //!
 //! Usage has a table of its own because it outlives the log: deleting what people asked does not delete what it cost.
 
-use domain::request_log::RequestRecord;
-use domain::{ClientKeyId, ConnectionId, ProviderId, Timestamp};
+use domain::request_log::{RequestOutcome, RequestRecord};
+use domain::{ClientKeyId, ConnectionId, Millis, ProviderId, Timestamp};
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
 
-use crate::columns::{Cell, from_instant, from_length, integer, natural};
+use crate::columns::{Cell, from_instant, from_length, integer, natural, to_instant, to_length};
 use crate::{Error, Store};
 
 /// Counts above this are stored as this: no answer has more, and a hostile figure must not overflow a sum.
@@ -24,6 +24,8 @@ pub enum GroupBy {
     Model,
     Key,
     Connection,
+    /// The name of the combo that was asked.
+    Combo,
 }
 
 /// Sums over requests. Tokens that an upstream did not state count as none.
@@ -46,7 +48,7 @@ pub struct UsageTotals {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageGroup {
-    /// The day, provider, `provider/model`, key id or connection id; `None` for requests that have none, such as
+    /// The day, provider, `provider/model`, key id, connection id or combo; `None` for requests that have none, such as
     /// those that reached no provider.
     pub group: Option<String>,
     /// The latest name of the key or connection.
@@ -59,6 +61,17 @@ pub struct UsageSummary {
     /// By group, days in order.
     pub groups: Vec<UsageGroup>,
     pub totals: UsageTotals,
+}
+
+/// One request that is over, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinishedRequest {
+    pub at: Timestamp,
+    pub outcome: RequestOutcome,
+    /// From its arrival to its end.
+    pub took: Millis,
+    /// From its arrival to the first text, tool call or reasoning.
+    pub first_token: Option<Millis>,
 }
 
 /// `max(timestamp)` makes SQLite take the bare column `name` from the newest row of the group.
@@ -113,6 +126,7 @@ impl Store {
             GroupBy::Model => (summary!("provider || '/' || model", "NULL"), 0),
             GroupBy::Key => (summary!("api_key_id", "api_key_name"), 0),
             GroupBy::Connection => (summary!("connection_id", "connection_name"), 0),
+            GroupBy::Combo => (summary!("combo_name", "NULL"), 0),
         };
         let mut query = sqlx::query_as(sql).bind(from_instant(since)).bind(from_instant(until));
         if matches!(group_by, GroupBy::Day { .. }) {
@@ -125,6 +139,30 @@ impl Store {
             totals.add(&group.totals);
         }
         Ok(UsageSummary { groups, totals })
+    }
+
+    /// The newest requests that arrived from `since` on, at most so many, in no particular order.
+    pub async fn finished_requests(&self, since: Timestamp, most: u32) -> Result<Vec<FinishedRequest>, Error> {
+        self.settle().await;
+        let rows: Vec<(i64, String, i64, Option<i64>)> = sqlx::query_as(
+            "SELECT timestamp, outcome, latency_ms, ttft_ms FROM usage_history WHERE timestamp >= ?
+             ORDER BY timestamp DESC LIMIT ?",
+        )
+        .bind(from_instant(since))
+        .bind(most)
+        .fetch_all(self.database().reader())
+        .await?;
+        rows.into_iter()
+            .map(|(at, outcome, took, first_token)| {
+                let cell = Cell { table: "usage_history", column: "outcome", id: "" };
+                Ok(FinishedRequest {
+                    at: to_instant(at),
+                    outcome: cell.read_word(&outcome)?,
+                    took: to_length(took),
+                    first_token: first_token.map(to_length),
+                })
+            })
+            .collect()
     }
 
     /// Deletes usage from before `before`; returns how many requests it was of.

@@ -64,6 +64,7 @@ pub struct HttpTransport {
     own_addresses: OwnAddresses,
     lookup: Lookup,
     system_proxy: OnceLock<Matcher>,
+    authorities: Vec<reqwest::Certificate>,
     clients: RwLock<BTreeMap<ClientKey, reqwest::Client>>,
 }
 
@@ -99,8 +100,18 @@ impl HttpTransport {
             own_addresses: options.own_addresses,
             lookup,
             system_proxy: OnceLock::new(),
+            authorities: Vec::new(),
             clients: RwLock::new(BTreeMap::new()),
         }
+    }
+
+    /// The same, trusting certificates of this authority (PEM) too, beside those that the system trusts.
+    ///
+    /// # Errors
+    /// When the text is no certificate.
+    pub fn trusting(mut self, authority: &str) -> Result<Self, TransportError> {
+        self.authorities.push(reqwest::Certificate::from_pem(authority.as_bytes()).map_err(|error| other(&error))?);
+        Ok(self)
     }
 
     /// Applies to connections made from now on; requests under way are not disturbed.
@@ -187,6 +198,7 @@ impl HttpTransport {
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .http2_keep_alive_while_idle(false)
+            .tls_certs_merge(self.authorities.iter().cloned())
             .dns_resolver(Arc::new(CheckedResolver { lookup: Arc::clone(&self.lookup), rules }));
         if let Some(proxy) = &key.proxy {
             builder = builder.proxy(checked_proxy(proxy)?);

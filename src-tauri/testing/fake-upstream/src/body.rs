@@ -127,7 +127,7 @@ impl ReplyBody {
             self.wait = Some(Box::pin(sleep(GRACE)));
             return End::NotYet;
         }
-        *self.slot.lock() = Some(fate);
+        self.slot.set(fate);
         self.ticket.end(Ending::Broken);
         End::Break
     }

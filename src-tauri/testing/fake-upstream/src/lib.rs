@@ -37,6 +37,7 @@ mod seen;
 mod serve;
 mod server;
 mod step;
+mod tls;
 mod validate;
 
 pub use answer::{Answer, Finish, ToolCall, ToolKind};
@@ -48,3 +49,4 @@ pub use request::Endpoint;
 pub use script::{COUNT_TOKENS, LIST_MODELS, Script};
 pub use server::{Error, FakeUpstream, Options};
 pub use step::{Break, Gate, Step};
+pub use tls::{Certificate, HttpVersions, Tls, TlsError};

@@ -83,7 +83,8 @@ fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let threads = if arguments.threads == 0 { Options::all_processors() } else { arguments.threads };
     let recording = if arguments.quiet { Recording::Counters } else { Recording::Calls };
-    let upstream = FakeUpstream::start_with(Options { port: arguments.port, threads, recording })?;
+    let upstream =
+        FakeUpstream::start_with(Options { port: arguments.port, threads, recording, ..Options::default() })?;
     match arguments.preset {
         Some(Preset::Sdk) => upstream.preset_sdk(arguments.key.as_deref()),
         Some(Preset::Agents) => upstream.preset_agents(),

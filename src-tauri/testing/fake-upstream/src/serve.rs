@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use domain::{Dialect, Operation};
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 
@@ -44,12 +44,13 @@ pub(crate) async fn serve(
 ) -> Result<Response<ReplyBody>, Broken> {
     let at = Instant::now();
     let (parts, body) = request.into_parts();
+    let version = parts.version;
     // A body that never arrives in full is not a call: there is nobody left to answer.
     let body = Limited::new(body, MAX_BODY).collect().await.map_err(|_| Broken)?.to_bytes();
     let ask = Ask::read(&parts, body);
     let ticket = shared.journal.open(&ask, parts, at, peer);
     match choose(&shared, &ask) {
-        Some(step) => perform(&ask, &step, ticket, slot).await,
+        Some(step) => perform(&ask, &step, version, ticket, slot).await,
         None => Ok(list(&shared, &ask, &ticket).into_response(None, slot, ticket)),
     }
 }
@@ -92,12 +93,13 @@ fn choose(shared: &Shared, ask: &Ask) -> Option<Arc<Step>> {
 async fn perform(
     ask: &Ask,
     mut step: &Step,
+    version: Version,
     mut ticket: Ticket,
     slot: FateSlot,
 ) -> Result<Response<ReplyBody>, Broken> {
-    let mut cut = None;
+    let (mut cut, mut is_last) = (None, false);
     loop {
-        let reply = match step {
+        let mut reply = match step {
             Step::Held(gate, inner) => {
                 gate.passed().await;
                 step = inner;
@@ -113,12 +115,17 @@ async fn perform(
                 step = inner;
                 continue;
             }
+            Step::Last(inner) => {
+                is_last = true;
+                step = inner;
+                continue;
+            }
             Step::ToolTurn { call, result } => {
                 step = if ask.tool_result().is_some() { result } else { call };
                 continue;
             }
             Step::Reset => return break_off(Fate::Reset, &mut ticket, &slot),
-            Step::Garbage(bytes) => return break_off(Fate::Garbage(bytes.clone()), &mut ticket, &slot),
+            Step::Wire(pieces, then) => return break_off(Fate::Wire(pieces.clone(), *then), &mut ticket, &slot),
             Step::Hang => return std::future::pending().await,
             Step::Ok(text) => answer(ask, &Answer::text(text), &ticket),
             Step::Answer(detailed) => answer(ask, detailed, &ticket),
@@ -138,12 +145,18 @@ async fn perform(
                 Reply::stream(Source::Repeat { chunk: chunk.clone(), every: *every, left: *count, first: true })
             }
         };
+        if is_last {
+            slot.is_last();
+            if version < Version::HTTP_2 {
+                reply.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+        }
         return Ok(reply.into_response(cut, slot, ticket));
     }
 }
 
 fn break_off(fate: Fate, ticket: &mut Ticket, slot: &FateSlot) -> Result<Response<ReplyBody>, Broken> {
-    *slot.lock() = Some(fate);
+    slot.set(fate);
     ticket.end(Ending::Broken);
     Err(Broken)
 }

@@ -1,13 +1,14 @@
 //! The server: its life, and what a test may ask of it.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use domain::Dialect;
 use parking_lot::{Mutex, RwLock};
+use rustls::ServerConfig;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::broadcast;
@@ -19,6 +20,7 @@ use crate::journal::{Call, Count, Journal, Recording};
 use crate::listing::ModelCard;
 use crate::script::{Script, Scripts};
 use crate::step::Step;
+use crate::tls::{Tls, TlsError};
 
 /// How long `wait_for_…` waits before it gives up.
 const WAIT: Duration = Duration::from_secs(10);
@@ -30,6 +32,8 @@ const BACKLOG: i32 = 4096;
 #[derive(Debug)]
 pub struct FakeUpstream {
     address: SocketAddr,
+    /// Who vouches for it, in PEM.
+    authority: Option<String>,
     shared: Arc<Shared>,
     tracker: TaskTracker,
     /// `None` only once it was stopped.
@@ -44,13 +48,19 @@ pub struct Options {
     /// Threads that serve; at least 1.
     pub threads: usize,
     pub recording: Recording,
+    /// `None`: plain HTTP/1.1.
+    pub tls: Option<Tls>,
+    /// Whether it listens on ::1 instead of 127.0.0.1.
+    pub ipv6: bool,
 }
 
 /// Why the fake upstream could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot listen on 127.0.0.1:{port}")]
+    #[error("cannot listen on port {port} of the loopback")]
     Listen { port: u16, source: io::Error },
+    #[error("cannot speak TLS")]
+    Tls(#[from] TlsError),
     #[error("cannot start the threads that serve")]
     Threads(#[source] io::Error),
     #[error("waited {} s for {wanted} {what}, saw {seen}", WAIT.as_secs())]
@@ -64,6 +74,7 @@ pub(crate) struct Shared {
     pub settings: RwLock<Settings>,
     pub journal: Arc<Journal>,
     pub stopping: CancellationToken,
+    pub tls: Option<Arc<ServerConfig>>,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +94,9 @@ impl FakeUpstream {
 
     pub fn start_with(options: Options) -> Result<FakeUpstream, Error> {
         let refused = |source| Error::Listen { port: options.port, source };
-        let listener = listen(options.port).map_err(refused)?;
+        let loopback = if options.ipv6 { IpAddr::V6(Ipv6Addr::LOCALHOST) } else { IpAddr::V4(Ipv4Addr::LOCALHOST) };
+        let listener = listen(SocketAddr::new(loopback, options.port)).map_err(refused)?;
+        let secured = options.tls.map(Tls::secure).transpose()?;
         let address = listener.local_addr().map_err(refused)?;
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(options.threads.max(1))
@@ -97,6 +110,7 @@ impl FakeUpstream {
             settings: RwLock::default(),
             journal: Arc::new(Journal::new(options.recording, stopping.clone())),
             stopping,
+            tls: secured.as_ref().map(|secured| secured.config.clone()),
         });
         let tracker = TaskTracker::new();
         let listener = {
@@ -104,16 +118,23 @@ impl FakeUpstream {
             tokio::net::TcpListener::from_std(listener).map_err(refused)?
         };
         tracker.spawn_on(connection::accept(listener, shared.clone(), tracker.clone()), runtime.handle());
-        Ok(FakeUpstream { address, shared, tracker, runtime: Some(runtime) })
+        let authority = secured.map(|secured| secured.authority);
+        Ok(FakeUpstream { address, authority, shared, tracker, runtime: Some(runtime) })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `http://127.0.0.1:PORT`, without a trailing slash.
+    /// `http://127.0.0.1:PORT`, without a trailing slash; `https` where it speaks TLS.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.authority.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The certificate authority to trust, in PEM, where it speaks TLS.
+    pub fn authority(&self) -> Option<&str> {
+        self.authority.as_deref()
     }
 
     /// The base URL up to and with the version segment, as the catalogue writes it.
@@ -248,15 +269,15 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { port: 0, threads: 1, recording: Recording::Calls }
+        Options { port: 0, threads: 1, recording: Recording::Calls, tls: None, ipv6: false }
     }
 }
 
 /// A deep backlog, so that thousands of callers may connect at once.
-fn listen(port: u16) -> io::Result<std::net::TcpListener> {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(cfg!(unix))?;
-    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
+    socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())

@@ -29,7 +29,9 @@ pub enum Step {
     Status { status: u16, headers: HeaderMap, body: Bytes },
     /// This status, these headers and no others except the framing, this body.
     Raw { status: u16, headers: HeaderMap, body: Bytes },
-    /// TCP reset before any byte of the head.
+    /// The step, after which the connection takes no further requests: `connection: close`, or GOAWAY on HTTP/2.
+    Last(Box<Step>),
+    /// TCP reset before any byte of the head; on HTTP/2, of this stream alone.
     Reset,
     /// The request is read and never answered.
     Hang,
@@ -44,8 +46,9 @@ pub enum Step {
     /// The step's reply, broken off after so many bytes of its body. More than the body has: a stream breaks after
     /// its last event, without the end of its framing; a whole body lacks its last byte.
     Cut { after_bytes: usize, how: Break, step: Box<Step> },
-    /// These bytes instead of an HTTP response, then the connection closes.
-    Garbage(Bytes),
+    /// These bytes on the wire, each after its delay, instead of a response that HTTP made; then the connection ends
+    /// like this. On HTTP/2 there is no such wire: the stream is reset.
+    Wire(Vec<(Bytes, Duration)>, Break),
     /// The first step while the conversation does not end in a tool result, otherwise the second.
     ToolTurn { call: Box<Step>, result: Box<Step> },
     /// An answer made for load: rendered once, then sent again and again.
@@ -74,7 +77,7 @@ impl Gate {
     }
 }
 
-/// How a reply breaks off.
+/// How a reply breaks off, or the connection under it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
     /// TCP reset.
@@ -108,8 +111,14 @@ impl Step {
         Step::Raw { status, headers, body: body.into() }
     }
 
+    /// Bytes that are no HTTP, and the end.
     pub fn garbage(bytes: impl Into<Bytes>) -> Step {
-        Step::Garbage(bytes.into())
+        Step::wire([bytes], Break::Close)
+    }
+
+    /// Exactly these bytes on the wire, head and framing included, without delays.
+    pub fn wire<P: Into<Bytes>>(pieces: impl IntoIterator<Item = P>, then: Break) -> Step {
+        Step::Wire(pieces.into_iter().map(|piece| (piece.into(), Duration::ZERO)).collect(), then)
     }
 
     pub fn drip(chunk: impl Into<Bytes>, every: Duration, count: impl Into<Option<u64>>) -> Step {
@@ -149,6 +158,12 @@ impl Step {
         Step::Cut { after_bytes, how, step: Box::new(self) }
     }
 
+    /// The step, as the last one of its connection.
+    #[must_use]
+    pub fn last(self) -> Step {
+        Step::Last(Box::new(self))
+    }
+
     /// Adds a header to an `Error`, `Status` or `Raw` step, or to the one inside a wrapping step; others stay as they
     /// are.
     ///
@@ -161,7 +176,7 @@ impl Step {
                 let value = HeaderValue::from_str(value).expect("a header value of visible characters");
                 headers.append(HeaderName::from_static(name), value);
             }
-            Step::Latency(_, step) | Step::Held(_, step) | Step::Cut { step, .. } => {
+            Step::Latency(_, step) | Step::Held(_, step) | Step::Last(step) | Step::Cut { step, .. } => {
                 let inner = std::mem::replace(&mut **step, Step::Hang);
                 **step = inner.with_header(name, value);
             }
@@ -172,7 +187,7 @@ impl Step {
             | Step::Hang
             | Step::Drip { .. }
             | Step::Sse(_)
-            | Step::Garbage(_)
+            | Step::Wire(..)
             | Step::ToolTurn { .. }
             | Step::Load(_) => {}
         }

@@ -49,6 +49,17 @@ pub enum Action {
         account: usize,
         enabled: bool,
     },
+    /// Somebody says how much of an account's quota is used up.
+    Announce {
+        account: usize,
+        percent: u8,
+        resets_in: Option<u64>,
+    },
+    /// A provider names the most tools it takes.
+    ToolLimit {
+        account: usize,
+        limit: u32,
+    },
     /// An account is seen behind an outgoing address.
     Seen {
         account: usize,
@@ -95,6 +106,10 @@ pub enum Tune {
     },
     StallCooldown {
         enabled: bool,
+    },
+    Preflight {
+        enabled: bool,
+        threshold: u32,
     },
     /// Of accounts with a key.
     Cooldown {
@@ -156,7 +171,15 @@ impl Action {
                 cap: if chance.random_bool(0.5) { Some(chance.random_range(1..5)) } else { None },
             },
             1 => Action::Switch { account, enabled: chance.random_bool(0.7) },
-            2 => Action::Seen { account, address: chance.random_range(0..2) },
+            2 => match chance.random_range(0..3_u8) {
+                0 => Action::Seen { account, address: chance.random_range(0..2) },
+                1 => Action::ToolLimit { account, limit: [64, 128][chance.random_range(0..2_usize)] },
+                _ => Action::Announce {
+                    account,
+                    percent: chance.random_range(80..=100),
+                    resets_in: chance.random_bool(0.8).then(|| chance.random_range(1_000..20_000_000)),
+                },
+            },
             3 => Action::Operator(Operator::draw(chance, account)),
             4 => Action::Tune(Tune::draw(chance)),
             5 => Action::Restart,
@@ -203,7 +226,8 @@ impl Operator {
 
 impl Tune {
     fn draw(chance: &mut impl Rng) -> Tune {
-        match chance.random_range(0..6_u8) {
+        match chance.random_range(0..7_u8) {
+            6 => Tune::Preflight { enabled: chance.random_bool(0.7), threshold: chance.random_range(0..20) },
             5 => Tune::Queue(Queue {
                 enabled: chance.random_bool(0.5),
                 concurrent: chance.random_range(1..4),

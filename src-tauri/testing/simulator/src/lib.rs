@@ -6,6 +6,7 @@
 mod action;
 mod broken;
 mod check;
+mod known;
 mod waiting;
 mod world;
 

@@ -32,8 +32,9 @@ impl World {
     ) -> Result<(), Broken> {
         let candidate = self.candidate(account, model);
         let limits = self.limits(account);
-        let admission = Admission::new(&candidate, &limits, caller);
-        let obstacles = check::obstacles(&candidate, caller, self.is_full(account), before, self.now);
+        let admission = self.asking(model, Admission::new(&candidate, &limits, caller));
+        let mut obstacles = check::obstacles(&candidate, caller, self.is_full(account), before, self.now);
+        obstacles.extend(self.known_beforehand(account, model));
         match self.engine.enter(&admission, &self.settings, self.now) {
             Entered::Permit(permit) => match obstacles.first() {
                 Some(by) => Err(Broken::LetThrough { account, by: *by }),

@@ -109,6 +109,8 @@ impl World {
             Action::Seen { account, address } => {
                 self.engine.note_egress(&connection(*account), &format!("10.0.0.{address}"), self.now);
             }
+            Action::Announce { account, percent, resets_in } => self.announced(*account, *percent, *resets_in)?,
+            Action::ToolLimit { account, limit } => self.takes_tools(*account, *limit),
             Action::Operator(operator) => self.operate(*operator)?,
             Action::Tune(tune) => self.tune(*tune)?,
             Action::Look => self.look()?,
@@ -136,6 +138,7 @@ impl World {
     pub fn finish(mut self) -> Result<(), Broken> {
         self.end_all()?;
         self.settings.request_queue.auto_enable_api_key_providers = false;
+        self.settings.quota_preflight.enabled = false;
         self.now = self.now + Millis::days(30);
         for account in 0..World::ACCOUNTS {
             self.accounts[account].enabled = true;
@@ -185,9 +188,10 @@ impl World {
     fn arrive(&mut self, account: usize, model: usize, caller: Caller, before: &Snapshot) -> Result<(), Broken> {
         let candidate = self.candidate(account, model);
         let limits = self.limits(account);
-        let admission = Admission::new(&candidate, &limits, caller);
+        let admission = self.asking(model, Admission::new(&candidate, &limits, caller));
         let availability = self.engine.availability(&admission, &self.settings, self.now);
-        let obstacles = check::obstacles(&candidate, caller, self.is_full(account), before, self.now);
+        let mut obstacles = check::obstacles(&candidate, caller, self.is_full(account), before, self.now);
+        obstacles.extend(self.known_beforehand(account, model));
         let probing = check::may_be_probing(&candidate, before, self.now);
         match self.engine.admit(&admission, &self.settings, self.now) {
             Admitted::Permit(_) if availability != Availability::Available => Err(Broken::TwoAnswers { account }),
@@ -284,6 +288,10 @@ impl World {
                 self.settings.model_lockout.use_exponential_backoff = exponential;
             }
             Tune::ProviderCooldown { enabled } => self.settings.provider_cooldown.enabled = enabled,
+            Tune::Preflight { enabled, threshold } => {
+                self.settings.quota_preflight.enabled = enabled;
+                self.settings.quota_preflight.default_threshold_percent = threshold;
+            }
             Tune::StallCooldown { enabled } => self.settings.stream_stall_cooldown.enabled = enabled,
             Tune::Cooldown { base, steps, hints } => {
                 let config = &mut self.settings.connection_cooldown.apikey;

@@ -1,6 +1,6 @@
 /** A combo in full: what it is called, how it chooses, where it leads; and beside it what it would do now. */
 import { Link, useNavigate } from "@tanstack/react-router";
-import { ChevronLeft, CopyPlus, Ellipsis, FlaskConical, Trash2 } from "lucide-react";
+import { ChevronLeft, CopyPlus, Dices, Ellipsis, FlaskConical, Trash2 } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Combo, ComboWarning } from "@/bindings";
 import { notify } from "@/components/notify";
@@ -96,7 +96,7 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
           {isRoomy && <Preview draft={draft} unchangedId={unchangedId} beside />}
         </div>
       </Screen>
-      <LeaveGuard blocks={() => isDirty && !leaving.current} />
+      <LeaveGuard blocks={() => isDirty && !leaving.current} within={saved ? `/combos/${saved.id}` : null} />
       <InUseDialog inUse={actions.inUse} onClose={actions.dismissInUse} />
     </>
   );
@@ -113,7 +113,9 @@ function Name({ children }: { children: string }) {
 type MenuProps = { combo: Combo; actions: ReturnType<typeof useComboActions>; leave(): void };
 
 function ComboMenu({ combo, actions, leave }: MenuProps) {
-  const words = useMessages().combos;
+  const messages = useMessages();
+  const words = messages.combos;
+  const { test } = messages.comboUse;
   const navigate = useNavigate();
   return (
     <Menu
@@ -123,8 +125,12 @@ function ComboMenu({ combo, actions, leave }: MenuProps) {
         </IconButton>
       }
     >
-      <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate", search: { name: combo.name } })}>
+      <MenuItem onSelect={() => void navigate({ to: "/combos/$comboId/test", params: { comboId: combo.id } })}>
         <FlaskConical aria-hidden />
+        {test.action}
+      </MenuItem>
+      <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate", search: { name: combo.name } })}>
+        <Dices aria-hidden />
         {words.simulate}
       </MenuItem>
       <MenuItem onSelect={() => actions.duplicate(combo)}>

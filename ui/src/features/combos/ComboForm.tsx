@@ -11,10 +11,13 @@ import { useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { type EditedCombo, LONGEST_NAME } from "@/lib/combo-draft";
 import { sharedSettings, valueAt } from "@/lib/combo-settings";
+import { keptTiers } from "@/lib/combo-tiers";
 import { keepsConversations, settingsOf } from "@/lib/strategies";
 import { AutoWeights } from "./AutoWeights";
+import { ComboRecord } from "./ComboRecord";
 import { Patterns } from "./Patterns";
 import { StepList } from "./StepList";
+import { Tiers } from "./Tiers";
 import { WarningHint } from "./WarningHint";
 
 type ComboFormProps = {
@@ -67,11 +70,19 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
       ))}
 
       <div className="mt-8">
-        <StepList draft={draft} problems={problems} onEdit={onEdit} />
+        <StepList
+          draft={draft}
+          problems={problems}
+          onEdit={(part) =>
+            onEdit(part.models ? { ...part, compositeTiers: keptTiers(draft.compositeTiers, part.models) } : part)
+          }
+        />
         {ofSteps.map((warning) => (
           <WarningHint key={`${warning.code} ${warning.providerId}/${warning.modelId}`} warning={warning} />
         ))}
       </div>
+
+      {hasTiers(draft) && <Tiers draft={draft} problems={problems} onEdit={onEdit} />}
 
       {refersToCombos(draft) && (
         <Section title={words.nesting}>
@@ -122,6 +133,7 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
         />
       </Section>
 
+      {saved && <ComboRecord comboId={saved.id} />}
       {saved && <Patterns comboId={saved.id} />}
 
       <Shared draft={draft} problem={problem}>
@@ -149,6 +161,11 @@ function refersToCombos({ models }: EditedCombo): boolean {
   return models.some(({ kind }) => kind === "combo-ref");
 }
 
+/** Tiers put the steps of `priority` into another order; with a single step there is none. */
+function hasTiers({ strategy, models, compositeTiers }: EditedCombo): boolean {
+  return strategy === "priority" && (models.length > 1 || compositeTiers !== null);
+}
+
 /** What a switch governs is shown while it is on. */
 function speedSettings({ config }: EditedCombo): readonly string[] {
   const [master, hedging, delay, late] = sharedSettings.speed;
@@ -164,6 +181,7 @@ function sharedNames(draft: EditedCombo): readonly string[] {
 /** Whether the form has a place beside which it says what is wrong with a field. */
 export function isPlaced(field: string, draft: EditedCombo): boolean {
   if (["name", "strategy", "models", "system_message"].includes(field) || field.startsWith("models[")) return true;
+  if (field.startsWith("compositeTiers.")) return hasTiers(draft);
   const inner = refersToCombos(draft) ? nesting : [];
   const shown = [...ownSettings(draft), ...inner, ...sharedNames(draft), "disableSessionStickiness"];
   return shown.some((name) => field === `config.${name}`);

@@ -1,5 +1,5 @@
 /** One combo by its address, or a new one. */
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { buttonClass } from "@/components/ui/button";
@@ -18,7 +18,14 @@ export function ComboScreen() {
   const words = messages.combos;
   const { comboId } = route.useParams();
   const read = useRead("combo_get", { id: comboId });
-  if (read.data) return <ComboEditor key={comboId} saved={read.data.combo} warnings={read.data.warnings} />;
+  if (read.data) {
+    return (
+      <>
+        <ComboEditor key={comboId} saved={read.data.combo} warnings={read.data.warnings} />
+        <Outlet />
+      </>
+    );
+  }
   const gone = read.error?.code === "not_found";
   return (
     <Screen title={gone ? words.notFound : words.title}>

@@ -1,5 +1,5 @@
 import { Outlet, useNavigate } from "@tanstack/react-router";
-import { ArrowDownToLine, ArrowUpFromLine, Ellipsis, FlaskConical, Plus } from "lucide-react";
+import { ArrowDownToLine, ArrowUpFromLine, Dices, Ellipsis, Plus } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Combo } from "@/bindings";
 import { Announcement, DataTable } from "@/components/DataTable";
@@ -89,7 +89,7 @@ export function CombosScreen() {
                   {words.export}
                 </MenuItem>
                 <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate" })}>
-                  <FlaskConical aria-hidden />
+                  <Dices aria-hidden />
                   {words.simulate}
                 </MenuItem>
               </Menu>

@@ -14,6 +14,7 @@ import { Switch } from "@/components/ui/switch";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { readJson } from "@/lib/read-json";
+import { saveFile } from "@/lib/save-file";
 import { placeWords } from "./place-words";
 import { WarningHint } from "./WarningHint";
 
@@ -33,7 +34,7 @@ export function ExportPanel() {
       onClose={close}
       footer={
         text && (
-          <Button variant="primary" onClick={() => save(text)}>
+          <Button variant="primary" onClick={() => saveFile(FILE_NAME, "application/json", text)}>
             <Save aria-hidden />
             {words.exportSave}
           </Button>
@@ -45,15 +46,6 @@ export function ExportPanel() {
       {text && <CodeBlock mono title={FILE_NAME} text={text} what={words.exportWhat} />}
     </SidePanel>
   );
-}
-
-function save(text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = FILE_NAME;
-  link.click();
-  URL.revokeObjectURL(url);
 }
 
 export function ImportPanel() {

@@ -1,15 +1,18 @@
 /** The list of combos, column by column. */
 import { useNavigate } from "@tanstack/react-router";
-import { Copy, CopyPlus, Ellipsis, EyeOff, FlaskConical, Trash2 } from "lucide-react";
+import { Copy, CopyPlus, Dices, Ellipsis, EyeOff, FlaskConical, Trash2 } from "lucide-react";
 import type { Combo } from "@/bindings";
 import type { Column } from "@/components/DataTable";
 import { notify } from "@/components/notify";
+import { RelativeTime } from "@/components/Time";
 import { IconButton } from "@/components/ui/button";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import { Switch } from "@/components/ui/switch";
-import { useMessages } from "@/i18n";
+import { useFormat, useMessages } from "@/i18n";
 import { targetOf } from "@/lib/combo-draft";
+import { answeredPart } from "@/lib/usage";
 import type { useComboActions } from "./use-combo-actions";
+import { useComboRecord } from "./use-combo-record";
 import { useComboSwitch } from "./use-combo-switch";
 
 /** Names shown before the rest is only counted. */
@@ -18,7 +21,9 @@ const STEPS_SHOWN = 3;
 type Actions = ReturnType<typeof useComboActions>;
 
 export function useComboColumns(actions: Actions): Column<Combo>[] {
-  const words = useMessages().combos;
+  const messages = useMessages();
+  const words = messages.combos;
+  const { columns } = messages.comboUse;
   return [
     {
       id: "name",
@@ -51,8 +56,30 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "steps",
       header: words.columns.steps,
-      width: "minmax(180px, 2fr)",
+      width: "minmax(140px, 1.8fr)",
       cell: (combo) => <Steps combo={combo} />,
+    },
+    {
+      id: "answered",
+      header: columns.answered,
+      width: "76px",
+      align: "end",
+      cell: ({ id }) => <Answered comboId={id} />,
+    },
+    {
+      id: "takes",
+      header: columns.takes,
+      width: "64px",
+      align: "end",
+      roomy: true,
+      cell: ({ id }) => <Takes comboId={id} />,
+    },
+    {
+      id: "lastUsed",
+      header: columns.lastUsed,
+      width: "104px",
+      align: "end",
+      cell: ({ id }) => <LastUsed comboId={id} />,
     },
     {
       id: "active",
@@ -95,6 +122,33 @@ function Steps({ combo: { models } }: { combo: Combo }) {
   );
 }
 
+const UNKNOWN = <span className="text-ink-faint">–</span>;
+
+function Answered({ comboId }: { comboId: string }) {
+  const words = useMessages().comboUse;
+  const format = useFormat();
+  const record = useComboRecord()(comboId);
+  const part = record ? answeredPart(record) : null;
+  if (!record || part === null) return <span title={words.notAsked}>{UNKNOWN}</span>;
+  const said = words.answeredOf(format.number(record.successes), format.number(record.successes + record.failures));
+  return <span title={`${words.lastDay}: ${said}`}>{format.percent(part)}</span>;
+}
+
+function Takes({ comboId }: { comboId: string }) {
+  const words = useMessages().comboUse;
+  const format = useFormat();
+  const record = useComboRecord()(comboId);
+  if (!record || record.p50Ms === null) return UNKNOWN;
+  const half = format.duration(record.p50Ms);
+  const most = format.duration(record.p95Ms ?? record.p50Ms);
+  return <span title={`${words.lastDay}: ${words.usually(half, most)}`}>{half}</span>;
+}
+
+function LastUsed({ comboId }: { comboId: string }) {
+  const record = useComboRecord()(comboId);
+  return record?.lastUsedAt ? <RelativeTime at={record.lastUsedAt} className="text-ink-soft" /> : UNKNOWN;
+}
+
 function ActiveSwitch({ combo, reachable }: { combo: Combo; reachable: boolean }) {
   const words = useMessages().combos;
   const switches = useComboSwitch();
@@ -110,7 +164,8 @@ function ActiveSwitch({ combo, reachable }: { combo: Combo; reachable: boolean }
 }
 
 function RowMenu({ combo, reachable, actions }: { combo: Combo; reachable: boolean; actions: Actions }) {
-  const words = useMessages().combos;
+  const messages = useMessages();
+  const words = messages.combos;
   const navigate = useNavigate();
   return (
     <Menu
@@ -132,8 +187,12 @@ function RowMenu({ combo, reachable, actions }: { combo: Combo; reachable: boole
         <CopyPlus aria-hidden />
         {words.duplicate}
       </MenuItem>
-      <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate", search: { name: combo.name } })}>
+      <MenuItem onSelect={() => void navigate({ to: "/combos/$comboId/test", params: { comboId: combo.id } })}>
         <FlaskConical aria-hidden />
+        {messages.comboUse.test.action}
+      </MenuItem>
+      <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate", search: { name: combo.name } })}>
+        <Dices aria-hidden />
         {words.simulate}
       </MenuItem>
       <MenuItem danger onSelect={() => actions.remove(combo)}>

@@ -63,7 +63,11 @@ function LoadedPanel({ detail, readAt, provider, onClose }: LoadedPanelProps) {
       title={connection.name}
       subtitle={
         <span className="flex min-w-0 flex-wrap items-center gap-x-3">
-          <ConnectionBadge connection={connection} testing={test.isPending} />
+          <ConnectionBadge
+            connection={connection}
+            testing={test.isPending}
+            testFailed={test.data?.ok === false && !test.isPending}
+          />
           <span className="text-ink-faint">
             {provider?.name ?? connection.provider}
             {detail.inFlight > 0 && ` · ${words.inFlight(detail.inFlight)}`}

@@ -219,4 +219,19 @@ describe("a connection's panel", () => {
     await screen.findByRole("complementary", { name: "Work" });
     await expectAccessible(container);
   });
+
+  it("says after a failed test that it failed, not how traffic went before", async () => {
+    const c1 = connection("c1", { name: "Work" });
+    const error = { code: "unauthorized", message: "no such key" };
+    const host = fakeHost({
+      ...world({ connections: [c1] }),
+      connection_test: () => ({ ok: false, status: 401, latencyMs: 90, model: null, error, connection: c1 }),
+    });
+    const { user } = open("/providers/anthropic/connections/c1", host);
+    const panel = await screen.findByRole("complementary", { name: "Work" });
+    expect(within(panel).getByText("Ready")).toBeVisible();
+    await user.click(within(panel).getByRole("button", { name: "Test connection" }));
+    expect(await within(panel).findByText("Last test failed")).toBeVisible();
+    expect(within(panel).queryByText("Ready")).toBeNull();
+  });
 });

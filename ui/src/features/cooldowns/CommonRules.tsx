@@ -31,7 +31,7 @@ export function CommonRules() {
       {read.isPending && <SkeletonRows rows={3} height={72} />}
       {read.error && <ErrorState error={read.error} onRetry={() => void read.refetch()} />}
       {read.data && (
-        <div className="max-w-[860px]">
+        <>
           <SettingGrid
             label={words.rules}
             fields={read.data.fields.filter(({ path }) => common.includes(settingKey(path)))}
@@ -42,7 +42,7 @@ export function CommonRules() {
           <div className="border-t">
             <SettingFields paths={["streamStallCooldown.enabled"]} />
           </div>
-        </div>
+        </>
       )}
     </Section>
   );

@@ -89,9 +89,7 @@ function Answer({ model }: { model: string }) {
   return (
     <>
       <Sentence candidates={candidates} answer={read.data.answer} readAt={read.dataUpdatedAt} />
-      {read.data.targets.map((target) => (
-        <Resolution key={target.executionKey} target={target} route={read.data.route} readAt={read.dataUpdatedAt} />
-      ))}
+      <Resolution route={read.data.route} targets={read.data.targets} readAt={read.dataUpdatedAt} />
       <Section title={words.candidates}>
         <ol aria-label={words.candidates}>
           {candidates.map((candidate, index) => (
@@ -156,36 +154,48 @@ function Sentence({ candidates, answer, readAt }: SentenceProps) {
   );
 }
 
-type ResolutionProps = { route: RouteExplanation; target: TargetExplanation; readAt: number };
+type ResolutionProps = { route: RouteExplanation; targets: readonly TargetExplanation[]; readAt: number };
 
-function Resolution({ route: { rule }, target, readAt }: ResolutionProps) {
+/** What the name means: how it was understood, and every model behind it with the state of its provider. */
+function Resolution({ route: { rule }, targets, readAt }: ResolutionProps) {
   const messages = useMessages();
   const words = messages.explain;
   const rules = messages.requests.story.rules;
-  const now = useNow();
-  const { provider, model, breaker } = target;
   return (
     <div className="mt-2 mb-8">
       <Facts>
-        <Fact label={words.resolved}>
-          <code className="break-all font-mono">{`${provider}/${model}`}</code>
-        </Fact>
         {rule in rules && (
           <Fact label={words.resolvedBy}>
             <span title={messages.requests.story.ruleTechnical(rule)}>{rules[rule as keyof typeof rules]}</span>
           </Fact>
         )}
-        <Fact label={words.breaker}>
-          <Link
-            to="/monitoring/health/$providerId"
-            params={{ providerId: provider }}
-            className="inline-flex max-w-full hover:underline"
-          >
-            <BreakerBadge state={breakerNow(breaker, readAt, now)} />
-          </Link>
+        <Fact label={words.resolved}>
+          <ul className="flex flex-col gap-1">
+            {targets.map((target) => (
+              <Meant key={target.executionKey} target={target} readAt={readAt} />
+            ))}
+          </ul>
         </Fact>
       </Facts>
     </div>
+  );
+}
+
+function Meant({ target: { provider, model, breaker }, readAt }: { target: TargetExplanation; readAt: number }) {
+  const now = useNow();
+  const nameOf = useProviderNames();
+  return (
+    <li className="flex flex-wrap items-baseline gap-x-3">
+      <code className="break-all font-mono">{`${provider}/${model}`}</code>
+      <Link
+        to="/monitoring/health/$providerId"
+        params={{ providerId: provider }}
+        title={nameOf(provider)}
+        className="inline-flex max-w-full hover:underline"
+      >
+        <BreakerBadge state={breakerNow(breaker, readAt, now)} />
+      </Link>
+    </li>
   );
 }
 

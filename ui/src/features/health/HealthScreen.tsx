@@ -16,6 +16,8 @@ import { type Messages, useFormat, useMessages } from "@/i18n";
 import { breakerNow } from "@/lib/breaker";
 import type { Format } from "@/lib/format";
 import { useNow } from "@/lib/use-now";
+import { InFlight } from "./InFlight";
+import { LastHour } from "./LastHour";
 import { NextTry } from "./NextTry";
 import { SystemFacts } from "./SystemFacts";
 
@@ -57,9 +59,17 @@ export function HealthScreen() {
           )}
         </Section>
         {!breakers.error?.unreachable && (
-          <Section title={words.system}>
-            <SystemFacts />
-          </Section>
+          <>
+            <Section title={messages.flow.lastHour}>
+              <LastHour />
+            </Section>
+            <Section title={messages.flow.title}>
+              <InFlight />
+            </Section>
+            <Section title={words.system}>
+              <SystemFacts />
+            </Section>
+          </>
         )}
       </Screen>
       <Outlet />

@@ -4,23 +4,30 @@ import { StatusBadge } from "@/components/StatusBadge";
 import { Elapsed } from "@/components/Time";
 import { useLive, useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
+import { countStates } from "@/lib/connection-state";
+import { useNow } from "@/lib/use-now";
 
 /** The gateway itself: what it is, how long it runs, what it does right now. */
 export function SystemFacts() {
-  const words = useMessages().health;
+  const messages = useMessages();
+  const words = messages.health;
   const format = useFormat();
   const health = useRead("health_get", null);
+  const list = useRead("connections_list", {});
   const live = useLive();
+  const now = useNow();
   if (health.isPending) return <SkeletonRows rows={4} height={28} />;
   if (health.error) return <ErrorState error={health.error} onRetry={() => void health.refetch()} />;
-  const { status, system, uptime, timestamp, activeConnections, connectionHealth, rateLimitStatus, store } =
-    health.data;
+  const { status, system, uptime, timestamp, activeConnections, rateLimitStatus, store } = health.data;
   const queued = live?.queued ?? Object.values(rateLimitStatus).reduce((sum, limit) => sum + limit.queued, 0);
-  const connections = [
-    words.connectionsOf(connectionHealth.ready, connectionHealth.total),
-    connectionHealth.failing > 0 && words.failing(connectionHealth.failing),
-    connectionHealth.switchedOff > 0 && words.off(connectionHealth.switchedOff),
-    connectionHealth.withoutCredential > 0 && words.withoutKey(connectionHealth.withoutCredential),
+  const connections = list.data?.connections ?? [];
+  const counts = countStates(connections, now);
+  const told = [
+    words.connectionsOf(counts.ready, connections.length),
+    counts.degraded > 0 && words.failing(counts.degraded),
+    counts.cooling > 0 && messages.home.cooling(counts.cooling),
+    counts.attention > 0 && messages.home.attention(counts.attention),
+    counts.off > 0 && words.off(counts.off),
   ];
   return (
     <div className="pt-3">
@@ -35,7 +42,7 @@ export function SystemFacts() {
           <Elapsed since={new Date(Date.parse(timestamp) - uptime * 1_000).toISOString()} />
         </Fact>
         <Fact label={words.inFlight}>{words.requests(live?.inFlight ?? activeConnections, queued)}</Fact>
-        <Fact label={words.connections}>{connections.filter(Boolean).join(" · ")}</Fact>
+        <Fact label={words.connections}>{told.filter(Boolean).join(" · ")}</Fact>
         <Fact label={words.log}>
           {store.dropped > 0 ? (
             <StatusBadge state="degraded" word={words.logDropped(store.dropped)} />

@@ -1,9 +1,9 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { fakeHost } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
-import { breaker, inSeconds, resilienceWorld } from "@/test/resilience-world";
-import { world } from "@/test/world";
+import { breaker, inSeconds, quiet, resilienceWorld } from "@/test/resilience-world";
+import { connection, underway, world } from "@/test/world";
 
 const at = "/monitoring/health";
 const gateway = (part = {}) => ({ ...world(), ...resilienceWorld(part) });
@@ -83,10 +83,47 @@ describe("Monitoring → Health", () => {
   });
 
   it("shows the facts of the gateway", async () => {
-    open(at, fakeHost(gateway()));
+    const connections = [
+      connection("c1"),
+      connection("c2", { testStatus: "credits_exhausted" }),
+      connection("c3", { isActive: false }),
+    ];
+    open(at, fakeHost({ ...gateway(), ...world({ connections }) }));
     expect(await screen.findByText("2 h 5 min")).toBeVisible();
-    expect(screen.getByText("3 of 4 ready · 1 off")).toBeVisible();
+    expect(await screen.findByText("1 of 3 ready · 1 needs attention · 1 off")).toBeVisible();
     expect(await screen.findByRole("heading", { name: "No provider has been asked yet" })).toBeVisible();
+  });
+
+  it("draws outcomes and waiting times of the last hour, and says them", async () => {
+    const stretch = { aborted: 0, p50Ms: 1_200, p95Ms: 4_000, firstTokenP50Ms: 400, firstTokenP95Ms: 900 };
+    const stretches = [
+      { ...stretch, at: quiet.since, successes: 30, failures: 0 },
+      { ...stretch, at: inSeconds(-3_480), successes: 60, failures: 10 },
+    ];
+    open(at, fakeHost({ ...gateway(), health_history: () => ({ ...quiet, stretches }) }));
+    expect(await screen.findByText("error rate 10%")).toBeVisible();
+    expect(
+      screen.getByRole("img", { name: "Requests of the last hour: 90 answered, 10 failed, an error rate of 10%" }),
+    ).toBeVisible();
+    expect(screen.getByRole("img", { name: /^First token of the last hour.*half within 400 ms/ })).toBeVisible();
+  });
+
+  it("says that nothing happened, instead of drawing it", async () => {
+    open(at, fakeHost(gateway()));
+    expect(await screen.findByText("No request in the last hour.")).toBeVisible();
+    expect(screen.getByText("Nothing is on its way.")).toBeVisible();
+  });
+
+  it("shows what is on its way, and the queue of an account", async () => {
+    const host = fakeHost(gateway());
+    const { container } = open(at, host);
+    await screen.findByText("Nothing is on its way.");
+    const rows = [underway("r1"), underway("r2", { stage: "waits_for_place" })];
+    act(() => host.flow({ inFlight: 2, queued: 1, underway: rows }));
+    expect(screen.getByText("2 requests on the way, 1 waiting for a place.")).toBeVisible();
+    expect(screen.getByRole("list", { name: "By account" })).toHaveTextContent("Work 1 running, 1 waiting");
+    expect(screen.getByRole("grid", { name: "In flight" })).toHaveTextContent(/Waiting for a place1[12] s/);
+    await expectAccessible(container);
   });
 
   it("is accessible", async () => {

@@ -17,10 +17,13 @@ type ConnectionTableProps = {
   /** The connection whose panel is open. */
   openId: string | undefined;
   testing: boolean;
+  /** Those whose last test was in vain. */
+  failed: ReadonlySet<string>;
 };
 
 /** A provider's connections in the order they are asked: drag or move by key, switch on and off, open. */
-export function ConnectionTable({ providerId, connections, filter, openId, testing }: ConnectionTableProps) {
+export function ConnectionTable(props: ConnectionTableProps) {
+  const { providerId, connections, filter, openId, testing, failed } = props;
   const messages = useMessages();
   const words = messages.connections;
   const navigate = useNavigate();
@@ -59,7 +62,9 @@ export function ConnectionTable({ providerId, connections, filter, openId, testi
       id: "state",
       header: words.columns.state,
       width: "minmax(170px, 1.4fr)",
-      cell: (connection) => <ConnectionBadge connection={connection} testing={testing} />,
+      cell: (connection) => (
+        <ConnectionBadge connection={connection} testing={testing} testFailed={failed.has(connection.id)} />
+      ),
     },
     {
       id: "key",

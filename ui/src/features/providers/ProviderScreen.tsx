@@ -92,6 +92,7 @@ export function ProviderScreen() {
             filter={filter}
             openId={connectionId}
             testing={test.running}
+            failed={test.failed}
           />
         )}
         {list.length > 1 && <AccountTurns providerId={providerId} connections={list} />}

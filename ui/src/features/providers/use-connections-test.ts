@@ -10,6 +10,8 @@ export function useConnectionsTest(selection: BatchTest) {
   const test = useChange("connections_test");
   return {
     running: test.isPending,
+    /** Those whose last test was in vain. */
+    failed: new Set(test.data?.results.filter(({ ok }) => !ok).map(({ connectionId }) => connectionId)),
     run: () =>
       test.mutate(selection, {
         onSuccess: ({ results }) => {

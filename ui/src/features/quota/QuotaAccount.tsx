@@ -1,19 +1,25 @@
 /** One account: how it stands at the left, its windows as bars at the right. */
 import { Link } from "@tanstack/react-router";
+import { ChevronRight } from "lucide-react";
+import { useId, useState } from "react";
 import type { QuotaBalance, QuotaConnection } from "@/bindings";
 import { Meter } from "@/components/Meter";
 import { StatusBadge } from "@/components/StatusBadge";
 import { RelativeTime } from "@/components/Time";
-import { type Messages, useFormat, useMessages } from "@/i18n";
+import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { problemOf, type ShownWindow, type Standing, standingOf, windowStanding, windowsOf } from "@/lib/quota";
 import { useNow } from "@/lib/use-now";
+import { QuotaCourse } from "./QuotaCourse";
+import { windowWords } from "./window-words";
 
 type QuotaAccountProps = { account: QuotaConnection; name: string; warnPercent: number };
 
 export function QuotaAccount({ account, name, warnPercent }: QuotaAccountProps) {
   const words = useMessages().quota;
   const now = useNow();
+  const courseId = useId();
+  const [open, setOpen] = useState(false);
   const windows = windowsOf(account, now);
   const isKnown = windows.length > 0 || account.balances.length > 0;
   const problem = problemOf(account);
@@ -61,6 +67,24 @@ export function QuotaAccount({ account, name, warnPercent }: QuotaAccountProps) 
             {words.inVain} “{problem}”
           </p>
         )}
+        {windows.length > 0 && (
+          <button
+            type="button"
+            aria-expanded={open}
+            aria-controls={courseId}
+            onClick={() => setOpen(!open)}
+            className="-ml-1 inline-flex items-center gap-1 self-start rounded-md px-1 py-0.5 text-ink-soft text-xs hover:bg-hover hover:text-ink"
+          >
+            <ChevronRight
+              aria-hidden
+              className={cn("size-3.5 text-ink-faint transition-transform duration-100", open && "rotate-90")}
+            />
+            {words.course.title}
+          </button>
+        )}
+        <div id={courseId} hidden={!open}>
+          {open && <QuotaCourse connectionId={account.connectionId} account={name} />}
+        </div>
       </div>
     </li>
   );
@@ -82,7 +106,7 @@ function WindowRow({ window, account, standing }: WindowRowProps) {
   const messages = useMessages();
   const words = messages.quota;
   const format = useFormat();
-  const label = windowName(window, messages);
+  const label = window.ofModel ? window.name : windowWords(window.name, messages);
   const { used } = window;
   const value = used === null ? words.unknown : words.used(format.percent(used));
   return (
@@ -117,10 +141,4 @@ function Balance({ balance: { currency, remaining, total } }: { balance: QuotaBa
   const write = (amount: number | null) =>
     amount === null ? words.unknown : `${format.hundredths(amount)} ${currency}`;
   return <p>{total === null ? words.left(write(remaining)) : words.leftOf(write(remaining), write(total))}</p>;
-}
-
-function windowName({ name, ofModel }: ShownWindow, { quota: { windows, weekOf } }: Messages): string {
-  if (ofModel) return name;
-  if (name.startsWith("7d:")) return weekOf(name.slice(3));
-  return name in windows ? windows[name as keyof typeof windows] : name;
 }

@@ -98,6 +98,31 @@ describe("Monitoring → Quota", () => {
     expect(await screen.findByRole("link", { name: "Desk" })).toBeVisible();
   });
 
+  it("draws how the windows of an account filled, with their resets in words", async () => {
+    const points = [
+      { window: "session", at: inSeconds(-7_200), percentUsed: 0.2, resetAt: inSeconds(-3_600) },
+      { window: "session", at: inSeconds(-1_800), percentUsed: 0.38, resetAt: inSeconds(600) },
+    ];
+    const host = fakeHost({ ...gateway([subscription, local]), quota_history: () => ({ points }) });
+    const { user, container } = open(at, host);
+    const row = (await screen.findByRole("link", { name: "Work" })).closest("li") as HTMLElement;
+    expect(host.calls("quota_history")).toEqual([]);
+    await user.click(within(row).getByRole("button", { name: "History" }));
+    const plot = await within(row).findByRole("img", { name: /^5 hours of Work since/ });
+    expect(plot).toHaveAccessibleName(/between 0% and 38% used, 38% now, 1 reset$/);
+    expect(host.calls("quota_history")[0]?.connectionId).toBe("c1");
+    await user.click(within(row).getByRole("radio", { name: "7 days" }));
+    await waitFor(() => expect(host.calls("quota_history")).toHaveLength(2));
+    await expectAccessible(container);
+  });
+
+  it("says that nothing was announced, where there is no history", async () => {
+    const host = fakeHost({ ...gateway([subscription]), quota_history: () => ({ points: [] }) });
+    const { user } = open(at, host);
+    await user.click(await screen.findByRole("button", { name: "History" }));
+    expect(await screen.findByText("Nothing was announced in this time.")).toBeVisible();
+  });
+
   it("speaks Italian as well", async () => {
     open(at, fakeHost(gateway([subscription, local])), { preferences: { language: "it" } });
     await waitFor(() => expect(screen.getByRole("meter", { name: "5 ore di Work" })).toBeVisible());

@@ -2,17 +2,19 @@
 import { getRouteApi, Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { Trash2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import type { RequestRow } from "@/bindings";
+import type { Live, RequestRow } from "@/bindings";
 import { FilterInput } from "@/components/FilterInput";
 import { notify, useReportError } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { StateSign } from "@/components/StateSign";
 import { EmptyState, ErrorLine, ErrorState, SkeletonRows } from "@/components/States";
+import { UnderwayTable } from "@/components/UnderwayTable";
 import { Button, buttonClass } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { Select } from "@/components/ui/select";
 import { useChange, useLive, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import { useNow } from "@/lib/use-now";
 import { RequestTable } from "./RequestTable";
 import { outcomes, type RequestSearch, toFilter } from "./search";
 import { useRequestLog } from "./use-request-log";
@@ -28,6 +30,7 @@ export function RequestsScreen() {
   const { log, isPending, error, retry, older } = useRequestLog(toFilter(search));
   const filtered = Object.keys(search).length > 0;
   const isEmpty = log?.rows.length === 0;
+  const live = useLive();
 
   const open = (request: RequestRow) =>
     void navigate({ to: "/requests/$requestId", params: { requestId: request.id }, search: true });
@@ -35,8 +38,9 @@ export function RequestsScreen() {
   return (
     <>
       <Screen title={words.title} actions={log && (filtered || !isEmpty) && <DeleteLog />}>
-        {(filtered || !isEmpty) && !error && <Filters search={search} />}
+        {(filtered || !isEmpty) && !error && <Filters search={search} inFlight={live?.inFlight ?? 0} />}
         {error && <ErrorState error={error} onRetry={retry} />}
+        {!error && !filtered && <Underway live={live} />}
         {!error && isPending && <SkeletonRows rows={12} />}
         {!error && log && !isEmpty && (
           <>
@@ -51,7 +55,7 @@ export function RequestsScreen() {
   );
 }
 
-function Filters({ search }: { search: RequestSearch }) {
+function Filters({ search, inFlight }: { search: RequestSearch; inFlight: number }) {
   const messages = useMessages();
   const words = messages.requests;
   const navigate = useNavigate();
@@ -103,7 +107,7 @@ function Filters({ search }: { search: RequestSearch }) {
           onChange={(combo) => narrow({ combo: combo || undefined })}
         />
       )}
-      <InFlight />
+      <InFlight count={inFlight} />
     </div>
   );
 }
@@ -140,14 +144,29 @@ function TextFilter({ value, onChange }: { value: string; onChange(text: string)
   );
 }
 
-function InFlight() {
+/** What answers within a moment shows up in the log; here is what one waits for. */
+const SHOWN_AFTER_MS = 1_500;
+
+function Underway({ live }: { live: Live | null }) {
+  const words = useMessages().flow;
+  const now = useNow();
+  const shown = live?.underway.filter(({ timestamp }) => now - Date.parse(timestamp) >= SHOWN_AFTER_MS) ?? [];
+  if (shown.length === 0) return null;
+  return (
+    <section aria-label={words.title} className="mt-4 mb-8">
+      <h2 className="font-semibold text-md">{words.title}</h2>
+      <UnderwayTable requests={shown} />
+    </section>
+  );
+}
+
+function InFlight({ count }: { count: number }) {
   const words = useMessages().requests;
-  const live = useLive();
-  if (!live || live.inFlight === 0) return null;
+  if (count === 0) return null;
   return (
     <span className="ml-auto inline-flex items-center gap-1.5 text-probing">
       <StateSign state="probing" />
-      {words.inFlight(live.inFlight)}
+      {words.inFlight(count)}
     </span>
   );
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { combo, comboWorld } from "@/test/combo-world";
 import { fakeHost } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
-import { attempt, connection, detail, request, world } from "@/test/world";
+import { attempt, connection, detail, request, underway, world } from "@/test/world";
 
 const answered = request("r1", { agent: "codex_cli_rs", requestedModel: "fast", provider: "anthropic" });
 const limited = request("r2", {
@@ -267,5 +267,36 @@ describe("the story of a request", () => {
     const { container } = open("/requests/r2", fakeHost(world({ requests: [limited], details: [story] })));
     await screen.findByRole("heading", { name: "Attempts" });
     await expectAccessible(container);
+  });
+});
+
+describe("requests on their way", () => {
+  it("stand above the log as soon as one waits for them, each with what it waits for", async () => {
+    const host = fakeHost(world({ requests: [answered] }));
+    open("/requests", host);
+    await screen.findByRole("grid", { name: "Requests" });
+    const until = new Date(Date.now() + 42_000).toISOString();
+    const rows = [
+      underway("w1", { stage: "waits_for_rest", until, requestedModel: "coding", connectionName: null }),
+      underway("w2", { attempts: 2 }),
+      underway("w3", { timestamp: new Date().toISOString(), requestedModel: "just-arrived" }),
+    ];
+    act(() => host.flow({ inFlight: 3, underway: rows }));
+    const grid = screen.getByRole("grid", { name: "In flight" });
+    const [, resting, asking] = within(grid).getAllByRole("row");
+    expect(resting).toHaveTextContent(/coding.*Waiting, goes on 0:4\d/);
+    expect(asking).toHaveTextContent(/Claude Code.*Work.*Waiting for the answer.*attempt 2/);
+    expect(grid).not.toHaveTextContent("just-arrived");
+    act(() => host.flow({ inFlight: 0 }));
+    expect(screen.queryByRole("grid", { name: "In flight" })).toBeNull();
+  });
+
+  it("are left out while the log is filtered", async () => {
+    const host = fakeHost(world({ requests: [answered] }));
+    open("/requests?outcome=success", host);
+    await screen.findByRole("grid", { name: "Requests" });
+    act(() => host.flow({ inFlight: 1, underway: [underway("w1")] }));
+    expect(screen.queryByRole("grid", { name: "In flight" })).toBeNull();
+    expect(screen.getByText("1 in flight")).toBeVisible();
   });
 });

@@ -3,7 +3,13 @@
 //! Clients name the wrong type, send the address-safe alphabet of base64, or a `data:` URL where bare data belongs.
 //! Everything is read; what is written is standard base64 under the type that its first bytes tell.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use super::request::Source;
+
+/// Characters of base64 that hold the size of an image whose format begins with it.
+const HEAD: usize = 32;
 
 /// A medium from what stands where a URL belongs: a `data:` URL, or the address itself.
 pub fn from_url(url: &str) -> Source {
@@ -33,6 +39,22 @@ pub fn from_base64(mime: &str, data: &str) -> Source {
 /// The `data:` URL of a medium.
 pub fn data_url(mime: &str, data: &str) -> String {
     format!("data:{mime};base64,{data}")
+}
+
+/// Width and height in pixels, where they stand in the first bytes: PNG and GIF.
+pub fn dimensions(data: &str) -> Option<(u32, u32)> {
+    let bytes = STANDARD.decode(data.get(..HEAD)?).ok()?;
+    match bytes.get(..4)? {
+        b"\x89PNG" => {
+            let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+            number(16).zip(number(20))
+        }
+        b"GIF8" => {
+            let number = |at: usize| bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes).map(u32::from);
+            number(6).zip(number(8))
+        }
+        _ => None,
+    }
 }
 
 /// Type and base64 of a `data:` URL.
@@ -106,6 +128,9 @@ mod tests {
             let expected = Source::Inline { mime: mime.to_owned(), data: expected.to_owned() };
             assert_eq!(from_base64(told, data), expected, "{told} {data}");
         }
+        assert_eq!(dimensions("iVBORw0KGgoAAAANSUhEUgAAASwAAADICAYAAAA="), Some((300, 200)));
+        assert_eq!(dimensions("R0lGODlhLAHIAPcAAAAAAAAAAAAAAAAA"), Some((300, 200)));
+        assert_eq!((dimensions("/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAEB"), dimensions("iVBORw0KGgo=")), (None, None));
         assert_eq!(from_url("https://a/b.png"), Source::Url("https://a/b.png".to_owned()));
         assert_eq!(data_url("image/png", "AAAA"), "data:image/png;base64,AAAA");
     }

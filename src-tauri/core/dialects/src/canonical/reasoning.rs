@@ -168,13 +168,20 @@ fn opened(proof: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text[text.len() - length..].to_owned()))
 }
 
-const fn word(maker: Origin) -> &'static str {
+/// The name under which a family of vendors is written down.
+pub const fn word(maker: Origin) -> &'static str {
     match maker {
         Origin::Anthropic => "anthropic",
         Origin::OpenAi => "openai",
         Origin::Google => "google",
         Origin::Anyone => "anyone",
     }
+}
+
+/// The family of that name.
+pub fn family(word_of: &str) -> Option<Origin> {
+    let all = [Origin::Anthropic, Origin::OpenAi, Origin::Google, Origin::Anyone];
+    all.into_iter().find(|maker| word(*maker) == word_of)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Whole answers of this dialect, read into events and written from a folded answer.
 
 use bytes::Bytes;
-use serde_json::value::{RawValue, to_raw_value};
 
 use crate::canonical::{Answer, AnswerPart};
 use crate::error::{UpstreamError, no_answer, read_in_stream, to_json};
@@ -28,12 +27,11 @@ pub(crate) fn write(answer: &Answer, reply: &Reply) -> Bytes {
     let id = response_id(answer.id.as_deref(), reply);
     let finish = finish(answer, reply);
     let status = if cut_short(finish).is_some() { "incomplete" } else { "completed" };
-    let mut output: Vec<Box<RawValue>> = Vec::with_capacity(answer.parts.len());
+    let mut output: Vec<Made> = Vec::with_capacity(answer.parts.len());
     for part in &answer.parts {
-        let made = made(part, output.len(), &id, reply);
-        // Structs with string keys are always JSON.
-        output.extend(made.and_then(|made| to_raw_value(&made.item(&reply.ids, status)).ok()));
+        output.extend(made(part, output.len(), &id, reply));
     }
+    let output: Vec<_> = output.iter().map(|made| made.item(&reply.ids, status)).collect();
     let model = answer.model.as_deref().unwrap_or(&reply.model);
     Bytes::from(to_json(&Response::new(&id, model, reply.created, Some(finish), &output, Some(&answer.usage))))
 }

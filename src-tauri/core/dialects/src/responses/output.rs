@@ -26,7 +26,7 @@ pub(super) struct Response<'a> {
     instructions: Option<()>,
     max_output_tokens: Option<()>,
     model: &'a str,
-    output: &'a [Box<RawValue>],
+    output: &'a [Item<'a>],
     parallel_tool_calls: bool,
     previous_response_id: Option<()>,
     reasoning: ReasoningOptions,
@@ -94,7 +94,7 @@ impl<'a> Response<'a> {
         model: &'a str,
         created_at: u64,
         finish: Option<FinishReason>,
-        output: &'a [Box<RawValue>],
+        output: &'a [Item<'a>],
         usage: Option<&Usage>,
     ) -> Response<'a> {
         let cut = finish.and_then(cut_short);
@@ -285,6 +285,15 @@ impl Kind {
 }
 
 impl Made {
+    /// Adds to the text. Room is made for an eighth more and not for twice as much: an open stream holds nothing larger.
+    pub(super) fn add(&mut self, text: &str) {
+        const LEAST: usize = 256;
+        if self.text.capacity() - self.text.len() < text.len() {
+            self.text.reserve_exact(text.len().max(self.text.len() / 8).max(LEAST));
+        }
+        self.text.push_str(text);
+    }
+
     /// The finished item.
     pub(super) fn item<'a>(&'a self, ids: &'a IdMap, status: &'static str) -> Item<'a> {
         let (id, text) = (self.id.as_str(), self.text.as_str());

@@ -4,19 +4,23 @@
 //! what was streamed comes again, whole, at the end of the item and of the answer. So one item is open at a time. A call
 //! that begins while another is open waits with its arguments until that one ends; reasoning and text give way to
 //! whatever comes next, and open again if more of them follows.
+//!
+//! Because all of it is told again at the end, the writer holds the answer's text: once, as it came, whatever it is told in.
 
 use std::collections::VecDeque;
 
 use bytes::{BufMut, BytesMut};
 use domain::Usage;
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
 
 use crate::error::StreamProgress;
 use crate::event::{DeltaKind, Event, FinishReason, PartKind};
 use crate::translate::{Reply, StreamWriter};
 
 use super::output::{Item, Kind, Made, Piece, Response, cut_short, response_id, tail};
+
+/// The status of an item that came to its end.
+const COMPLETED: &str = "completed";
 
 pub(crate) struct Writer {
     reply: Reply,
@@ -29,7 +33,7 @@ pub(crate) struct Writer {
     /// Parts that begin behind it, in order.
     waiting: VecDeque<Open>,
     /// Finished items.
-    output: Vec<Box<RawValue>>,
+    output: Vec<Made>,
     usage: Usage,
     finish: Option<FinishReason>,
     has_failed: bool,
@@ -175,7 +179,7 @@ impl Writer {
         match (kind, is_current) {
             (DeltaKind::Signature, _) => part.made.signature.push_str(text),
             (_, true) => self.add(text, out),
-            (_, false) => part.made.text.push_str(text),
+            (_, false) => part.made.add(text),
         }
     }
 
@@ -183,7 +187,7 @@ impl Writer {
     fn add(&mut self, text: &str, out: &mut BytesMut) {
         let output_index = self.output.len();
         let Some(current) = self.current.as_mut().filter(|_| !text.is_empty()) else { return };
-        current.made.text.push_str(text);
+        current.made.add(text);
         if !current.made.kind.flows(&self.reply.ids) {
             return;
         }
@@ -259,7 +263,7 @@ impl Writer {
         let output_index = self.output.len();
         let number = &mut self.next_sequence_number;
         let made = &current.made;
-        let item = made.item(&self.reply.ids, "completed");
+        let item = made.item(&self.reply.ids, COMPLETED);
         let at = |content_index, summary_index, what| At {
             item_id: &made.id,
             output_index,
@@ -300,11 +304,11 @@ impl Writer {
             }
             _ => {}
         }
-        // Structs with string keys are always JSON.
-        if let Ok(item) = to_raw_value(&item) {
-            frame("response.output_item.done", number, OfItem { output_index, item: &item }, out);
-            self.output.push(item);
-        }
+        frame("response.output_item.done", number, OfItem { output_index, item: &item }, out);
+        drop(item);
+        let mut made = current.made;
+        made.text.shrink_to_fit();
+        self.output.push(made);
     }
 
     fn close_all(&mut self, out: &mut BytesMut) {
@@ -356,7 +360,8 @@ impl StreamWriter for Writer {
         let finish = self.finish.unwrap_or(FinishReason::End);
         let kind = if cut_short(finish).is_some() { "response.incomplete" } else { "response.completed" };
         let (id, model, created) = (&self.id, &self.model, self.reply.created);
-        let response = Response::new(id, model, created, Some(finish), &self.output, Some(&self.usage));
+        let output: Vec<_> = self.output.iter().map(|made| made.item(&self.reply.ids, COMPLETED)).collect();
+        let response = Response::new(id, model, created, Some(finish), &output, Some(&self.usage));
         frame(kind, &mut self.next_sequence_number, Whole { response }, out);
     }
 

@@ -332,7 +332,8 @@ fn by_status(facts: &Facts<'_>) -> Option<Verdict> {
         429 => facts.usual(Reason::RateLimit),
         432 => facts.resting(Reason::QuotaExhausted, SUBSCRIPTION_REST),
         529 => facts.usual(Reason::Overloaded),
-        _ => facts.usual(Reason::ServerError),
+        406 | 408 | 500..=599 => facts.usual(Reason::ServerError),
+        _ => facts.usual(Reason::Unknown),
     })
 }
 

@@ -268,6 +268,11 @@ impl Config {
         self.combo_timeout.unwrap_or(Millis::minutes(10))
     }
 
+    /// How long a target may say nothing useful until the next one is begun beside it, where that is switched on.
+    pub fn hedge_after(&self) -> Option<Millis> {
+        (self.zero_latency_optimizations_enabled && self.hedging).then_some(self.hedge_delay)
+    }
+
     /// Average first-token time above which a target is skipped, where that is switched on.
     pub fn first_token_limit(&self) -> Option<Millis> {
         let on = self.zero_latency_optimizations_enabled && !self.predictive_ttft.is_zero();

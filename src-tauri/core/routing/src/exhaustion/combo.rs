@@ -399,6 +399,7 @@ fn is_passing(cause: Reason) -> bool {
         | Reason::ContentStall
         | Reason::EarlyEof => true,
         Reason::Auth
+        | Reason::Unknown
         | Reason::QuotaExhausted
         | Reason::ModelNotFound
         | Reason::InvalidRequest

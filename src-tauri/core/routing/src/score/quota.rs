@@ -4,13 +4,11 @@
 //! contains that name. A window whose reset has passed is full again until somebody says otherwise.
 
 use domain::Timestamp;
+use domain::quota::window::WEEKLY_OF_MODEL;
 use domain::quota::{Quota, Window};
 
 use super::fitness;
 use crate::window;
-
-/// Start of the names of windows that count one model.
-const MODEL_WINDOW: &str = "7d:";
 
 /// What a quota says of one model now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,7 +51,7 @@ fn relevant<'a>(quota: &'a Quota, model: &'a str) -> impl Iterator<Item = &'a Wi
     quota
         .windows
         .iter()
-        .filter(move |(name, _)| match name.strip_prefix(MODEL_WINDOW) {
+        .filter(move |(name, _)| match name.strip_prefix(WEEKLY_OF_MODEL) {
             Some(part) => fitness::contains(model, part),
             None => true,
         })

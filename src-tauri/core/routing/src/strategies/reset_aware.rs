@@ -14,6 +14,7 @@
 //! account is spared: `total ×= max(.05, remaining / guard)`. An account at its limit is last. Scores within the tie band
 //! of the best take turns.
 
+use domain::quota::window::{MONTHLY, SESSION, WEEKLY};
 use domain::quota::{Quota, Window};
 use domain::{Millis, Timestamp};
 
@@ -22,7 +23,7 @@ use crate::combo::Config;
 use crate::lru::Turns;
 use crate::target::Target;
 use crate::view::View;
-use crate::window::{self, MONTHLY, SESSION, WEEKLY};
+use crate::window;
 
 const UNKNOWN: f64 = 0.5;
 const LEAST_GUARD: f64 = 0.05;

@@ -6,13 +6,14 @@
 
 use domain::Millis;
 use domain::quota::Quota;
+use domain::quota::window::SESSION;
 
 use super::reset_aware::rotate;
 use super::rising;
 use crate::lru::Turns;
 use crate::target::Target;
 use crate::view::View;
-use crate::window::{self, SESSION};
+use crate::window;
 
 /// Indexes into `targets`.
 pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {

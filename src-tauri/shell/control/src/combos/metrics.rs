@@ -6,6 +6,7 @@ use domain::request_log::{RequestOutcome, RequestRecord};
 use domain::{Millis, Timestamp};
 use routing::combo::Combo;
 
+use crate::lengths::percentile;
 use crate::view::{ComboMetric, ComboMetrics, ComboMetricsQuery, ComboTargetMetric, Instant};
 use crate::{Control, ControlError, requests};
 
@@ -49,13 +50,6 @@ impl Tally {
             None => {}
         }
     }
-
-    /// The smallest length that is at least as long as this share of all.
-    fn percentile(&mut self, percent: usize) -> Option<u64> {
-        self.took.sort_unstable();
-        let rank = (self.took.len() * percent).div_ceil(100);
-        self.took.get(rank.saturating_sub(1)).map(|length| length.as_millis())
-    }
 }
 
 fn of(combo: &Combo, records: &[RequestRecord]) -> ComboMetric {
@@ -81,8 +75,8 @@ fn of(combo: &Combo, records: &[RequestRecord]) -> ComboMetric {
         requests: whole.asked,
         successes: whole.successes,
         failures: whole.failures,
-        p50_ms: whole.percentile(50),
-        p95_ms: whole.percentile(95),
+        p50_ms: percentile(&mut whole.took, 50),
+        p95_ms: percentile(&mut whole.took, 95),
         last_used_at: whole.last.map(Instant::from),
         targets: targets.into_iter().map(target).collect(),
     }
@@ -96,8 +90,8 @@ fn target(((execution_key, provider, model), mut tally): ((String, String, Strin
         requests: tally.asked,
         successes: tally.successes,
         failures: tally.failures,
-        p50_ms: tally.percentile(50),
-        p95_ms: tally.percentile(95),
+        p50_ms: percentile(&mut tally.took, 50),
+        p95_ms: percentile(&mut tally.took, 95),
         last_used_at: tally.last.map(Instant::from),
     }
 }
@@ -107,15 +101,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_a_length_that_was_seen() {
+    fn a_client_that_left_counts_for_nothing_but_that_it_asked() {
         let mut tally = Tally::default();
-        assert_eq!(tally.percentile(50), None);
         for n in 1..=10 {
             tally.add(Timestamp::ZERO, Some(true), Millis::new(n * 10));
         }
         tally.add(Timestamp::ZERO, Some(false), Millis::hours(1));
         tally.add(Timestamp::from_millis(7), None, Millis::hours(1));
-        assert_eq!((tally.percentile(50), tally.percentile(95)), (Some(50), Some(100)));
+        assert_eq!(percentile(&mut tally.took, 95), Some(100));
         assert_eq!((tally.asked, tally.successes, tally.failures), (12, 10, 1));
         assert_eq!(tally.last, Some(Timestamp::from_millis(7)));
     }

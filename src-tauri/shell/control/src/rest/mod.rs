@@ -24,7 +24,7 @@ use crate::topics::{Method, Operation, operation};
 use crate::view::*;
 use crate::{
     Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
-    combos::*, connections::*, cooldowns::*, explain::*, flags::*, health::*, keys::*, lockouts::*,
+    combos::*, connections::*, cooldowns::*, explain::*, flags::*, health::*, health_history::*, keys::*, lockouts::*,
     management_token::*, models::*, nodes::*, probes::*, quota::*, quota_pools::*, requests::*, resilience::*,
     resilience_connections::*, settings::*, simulate::*, usage::*,
 };
@@ -162,6 +162,7 @@ fn operations() -> Api {
     route!(api, requests_list(query: RequestFilter) -> Requests);
     route!(api, request_get(id) -> RequestDetail);
     route!(api, requests_delete(body: RequestsDeletion) -> RequestsDeleted);
+    route!(api, health_history(query: HealthHistoryQuery) -> HealthHistory);
     route!(api, usage_summary(query: UsageQuery) -> UsageSummary);
     route!(api, quota_list(query: QuotaFilter) -> QuotaStatus);
     route!(api, quota_refresh(body: QuotaRefresh) -> QuotaStatus);

@@ -45,6 +45,7 @@ pub struct FeatureFlag {
 pub enum FlagGroup {
     Security,
     Routing,
+    Streaming,
     Catalogue,
 }
 
@@ -53,6 +54,7 @@ impl From<settings::flags::Group> for FlagGroup {
         match group {
             settings::flags::Group::Security => FlagGroup::Security,
             settings::flags::Group::Routing => FlagGroup::Routing,
+            settings::flags::Group::Streaming => FlagGroup::Streaming,
             settings::flags::Group::Catalogue => FlagGroup::Catalogue,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use specta::Type;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::{BreakerState, Instant};
 
@@ -31,9 +31,21 @@ pub struct Health {
     /// Per connection id: requests waiting and running.
     pub rate_limit_status: BTreeMap<String, RateLimitStatus>,
     pub lockouts: Vec<HealthLockout>,
+    /// Per connection id: what came of the last try of a credential that nobody used.
+    pub credential_health: BTreeMap<String, CredentialCheck>,
     pub store: StoreHealth,
     /// Whether a client key and a connection exist.
     pub setup_complete: bool,
+}
+
+/// What came of trying a credential.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CredentialCheck {
+    pub ok: bool,
+    /// Why it failed, as in the reply of a test.
+    pub problem: Option<String>,
+    pub checked_at: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
@@ -150,4 +162,48 @@ pub struct StoreHealth {
     /// Request records lost because the queue was full.
     #[specta(type = u32)]
     pub dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct HealthHistoryQuery {
+    /// How far back, 1..=1440; 60 when absent.
+    #[specta(optional)]
+    pub minutes: Option<u32>,
+}
+
+/// How requests fared of late.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthHistory {
+    pub since: Instant,
+    pub until: Instant,
+    /// Length of each stretch.
+    #[specta(type = u32)]
+    pub stretch_ms: u64,
+    /// In order; those in which no request arrived are left out.
+    pub stretches: Vec<HealthStretch>,
+}
+
+/// The requests that arrived within one stretch and are over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthStretch {
+    /// Its beginning.
+    pub at: Instant,
+    pub successes: u32,
+    pub failures: u32,
+    /// The client left.
+    pub aborted: u32,
+    /// How long answered requests took; `null` without any.
+    #[specta(type = Option<u32>)]
+    pub p50_ms: Option<u64>,
+    #[specta(type = Option<u32>)]
+    pub p95_ms: Option<u64>,
+    /// To the first text, tool call or reasoning.
+    #[specta(type = Option<u32>)]
+    pub first_token_p50_ms: Option<u64>,
+    #[specta(type = Option<u32>)]
+    pub first_token_p95_ms: Option<u64>,
 }

@@ -34,7 +34,7 @@ pub struct Changed {
 }
 
 /// High-rate figures, sent only while someone looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Live {
     pub in_flight: u32,
@@ -42,6 +42,48 @@ pub struct Live {
     #[specta(type = u32)]
     pub tokens_per_second: f64,
     pub requests_per_minute: u32,
+    /// Requests on their way, the oldest first; at most fifty.
+    pub underway: Vec<UnderwayRequest>,
+}
+
+/// A request on its way: what it does, or what it waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnderwayRequest {
+    pub id: String,
+    /// When it arrived.
+    pub timestamp: Instant,
+    pub requested_model: String,
+    pub agent: Option<String>,
+    pub key_name: Option<String>,
+    pub combo_name: Option<String>,
+    /// Who is asked or waited for.
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub connection_id: Option<String>,
+    pub connection_name: Option<String>,
+    /// Attempts begun so far.
+    pub attempts: u32,
+    pub stage: UnderwayStage,
+    /// Since when it is at this stage.
+    pub since: Instant,
+    /// `waits_for_rest`: when the first comes back.
+    pub until: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnderwayStage {
+    /// Nobody is asked yet, or the next one is chosen.
+    Choosing,
+    /// Its account has no free place.
+    WaitsForPlace,
+    /// Everyone rests.
+    WaitsForRest,
+    /// It is with the provider, which has not answered.
+    Asking,
+    /// The answer arrives.
+    Answering,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema, IntoParams)]
@@ -78,6 +120,35 @@ impl From<gateway::Live> for Live {
             queued: live.queued,
             tokens_per_second: live.tokens_per_second,
             requests_per_minute: live.requests_per_minute,
+            underway: live.underway.into_iter().map(UnderwayRequest::from).collect(),
+        }
+    }
+}
+
+impl From<gateway::Underway> for UnderwayRequest {
+    fn from(row: gateway::Underway) -> Self {
+        let (stage, until) = match row.stage {
+            gateway::Stage::Choosing => (UnderwayStage::Choosing, None),
+            gateway::Stage::WaitsForPlace => (UnderwayStage::WaitsForPlace, None),
+            gateway::Stage::WaitsForRest(until) => (UnderwayStage::WaitsForRest, Some(until.into())),
+            gateway::Stage::Asking => (UnderwayStage::Asking, None),
+            gateway::Stage::Answering => (UnderwayStage::Answering, None),
+        };
+        UnderwayRequest {
+            id: row.id.to_string(),
+            timestamp: row.arrived.into(),
+            requested_model: row.requested_model,
+            agent: row.agent,
+            key_name: row.key_name,
+            combo_name: row.combo_name,
+            provider: row.provider.map(|id| id.to_string()),
+            model: row.model,
+            connection_id: row.connection.map(|id| id.to_string()),
+            connection_name: row.connection_name,
+            attempts: row.attempts,
+            stage,
+            since: row.since.into(),
+            until,
         }
     }
 }

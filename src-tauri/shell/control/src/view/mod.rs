@@ -52,11 +52,12 @@ pub use explanation::{
 };
 pub use flag::{FeatureFlag, FeatureFlagReply, FeatureFlagValue, FeatureFlags, FlagGroup};
 pub use health::{
-    BreakerCounts, ConnectionCounts, Health, HealthLockout, HealthStatus, MemoryUsage, ProviderBreaker, ProviderHealth,
-    ProviderSummary, RateLimitStatus, StoreHealth, SystemStatus,
+    BreakerCounts, ConnectionCounts, CredentialCheck, Health, HealthHistory, HealthHistoryQuery, HealthLockout,
+    HealthStatus, HealthStretch, MemoryUsage, ProviderBreaker, ProviderHealth, ProviderSummary, RateLimitStatus,
+    StoreHealth, SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
-pub use live::{Changed, EventsQuery, Live, Topic};
+pub use live::{Changed, EventsQuery, Live, Topic, UnderwayRequest, UnderwayStage};
 pub use model::{
     Alias, AliasChange, AliasDraft, AliasReply, Aliases, Model, ModelFilter, ModelPrice, ModelSupports, Models,
 };

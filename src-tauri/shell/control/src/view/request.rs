@@ -1,11 +1,13 @@
 //! The request log: rows for the list, and the story of one request (gateway specification, 5.6 and 6.4).
 
+use domain::request_log::ExclusionRecord;
 use serde::{Deserialize, Serialize};
 use specta::Type;
 use utoipa::{IntoParams, ToSchema};
 
 use super::words_of_domain::{Dialect, Mechanism};
 use super::{ExclusionCause, Instant};
+use crate::explain;
 
 pub use super::words_of_domain::RequestOutcome;
 
@@ -96,6 +98,8 @@ pub struct RequestAttempt {
     pub model: String,
     pub connection_id: String,
     pub connection_name: String,
+    /// The step of the combo, and the account where the step names one.
+    pub execution_key: Option<String>,
     pub started_at: Instant,
     #[specta(type = u32)]
     pub queued_ms: u64,
@@ -183,4 +187,19 @@ pub struct RequestsDeletion {
 pub struct RequestsDeleted {
     #[specta(type = u32)]
     pub deleted: u64,
+}
+
+impl From<ExclusionRecord> for RequestExclusion {
+    fn from(record: ExclusionRecord) -> Self {
+        RequestExclusion {
+            provider: record.provider.to_string(),
+            model: record.model,
+            connection_id: record.connection.map(|id| id.to_string()),
+            connection_name: record.connection_name,
+            mechanism: record.exclusion.mechanism.into(),
+            reason: record.exclusion.reason,
+            until: record.exclusion.until.map(Instant::from),
+            cause: record.exclusion.cause.map(explain::cause),
+        }
+    }
 }

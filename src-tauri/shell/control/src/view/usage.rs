@@ -31,6 +31,7 @@ pub enum UsageGroupBy {
     Model,
     Key,
     Connection,
+    Combo,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
@@ -45,8 +46,8 @@ pub struct UsageSummary {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageGroup {
-    /// Day (UTC), provider, `provider/model`, key id or connection id; `null` for requests that have none, and in the
-    /// totals.
+    /// Day (UTC), provider, `provider/model`, key id, connection id or name of a combo; `null` for requests that have
+    /// none, and in the totals.
     pub group: Option<String>,
     /// The latest name of a key or connection.
     pub name: Option<String>,

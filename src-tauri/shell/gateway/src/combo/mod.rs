@@ -1,14 +1,17 @@
 //! Requests to combos: from the name to an answer (gateway specification, 3).
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
-//! another, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer into the next for `pipeline`, [`answer`]
-//! finds the words when nobody served.
+//! another, [`hedge`] gives a slow one company, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer
+//! into the next for `pipeline`, [`answer`] finds the words when nobody served, [`handoff`] sums a conversation up for the
+//! next account.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
 
 mod answer;
 mod book;
 mod chain;
+mod handoff;
+mod hedge;
 mod order;
 mod panel;
 mod preview;
@@ -19,6 +22,7 @@ mod walk;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use domain::request_log::ExclusionRecord;
 use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
@@ -37,6 +41,7 @@ use crate::attempt_loop;
 use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::pause;
 use crate::quota_pools::Share;
 use crate::record::Recorder;
 use crate::request_facts;
@@ -134,6 +139,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     let deadline = begun + asked.config.time_limit();
     let mut effort = Effort::default();
     loop {
+        let freed = gateway.engine().freed();
         let (expansion, pool_size) = expansion(gateway, request, asked);
         recorder.holds(None);
         let plan = match plan(gateway, asked, &facts, expansion) {
@@ -147,13 +153,20 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         recorder.journey.exclusions = records(&plan);
         let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {
-            Plan::Ranked { .. } => walk::walk(&scene, request, &order(&asked.combo.name, &plan), recorder).await,
+            Plan::Ranked { .. } => {
+                let order = order(&asked.combo.name, &plan);
+                match asked.config.hedge_after() {
+                    Some(delay) => hedge::walk(&scene, request, delay, &order, recorder).await,
+                    None => walk::walk(&scene, request, &order, recorder).await,
+                }
+            }
             Plan::Panel { .. } => panel::ask(&scene, request, &plan, recorder).await,
             Plan::Chain { .. } => chain::ask(&scene, request, &plan, recorder).await,
         };
         let end = match ended {
             Ended::Answered(answered) => {
                 let Answered { served, step, attempt, recorder } = *answered;
+                handoff::consider(&scene, request, &step);
                 return attempt_loop::answer(gateway, request, &step, served, attempt, recorder);
             }
             Ended::Nobody(end) => *end,
@@ -161,8 +174,10 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
             return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
         };
-        gateway.clock().sleep_until(gateway.now() + pause).await;
         recorder = end.recorder;
+        let until = gateway.now() + pause;
+        recorder.waits_until(until, &kept_away(gateway, request, asked).unwrap_or_default());
+        pause::until(gateway, until, freed, || kept_away(gateway, request, asked).is_none()).await;
         // Everything is looked at afresh: what failed before the pause may serve now.
         recorder.journey.exhausted = Exhausted::default();
     }
@@ -233,6 +248,16 @@ fn goes_on(
         }
         Decision::Wait { .. } | Decision::TooLong { .. } | Decision::Never => None,
     }
+}
+
+/// What stands in the way of each target now; nothing once one of them can be asked.
+fn kept_away(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> Option<Vec<ExclusionRecord>> {
+    let record = |target: Target| {
+        let (provider, model) = (target.provider.clone(), target.model.clone());
+        let exclusion = spared(target)?;
+        Some(ExclusionRecord { provider, model, connection: None, connection_name: None, exclusion })
+    };
+    expansion(gateway, request, asked).0.targets.into_iter().map(record).collect()
 }
 
 /// How well models suit tasks, as far as nobody says otherwise.

@@ -46,6 +46,16 @@ fn changed(
     request.with_body(client, written.body, stream, asked).map_err(unreadable)
 }
 
+/// Another request of the same client, whole and without a stream: `asked` and nothing of what was asked.
+///
+/// # Errors
+/// What of `asked` the client's dialect has no words for.
+pub(super) fn another(request: &ClientRequest, asked: Request) -> Result<ClientRequest, Refusal> {
+    let dialect = request.dialect();
+    let written = translate::write_request(dialect, &asked, &Receiver::unknown(&asked.model))?;
+    request.with_body(dialect.into(), written.body, false, asked).map_err(unreadable)
+}
+
 /// The request with the combo's own text before everything the system says.
 ///
 /// # Errors

@@ -17,6 +17,7 @@ use routing::view::RequestFacts;
 
 use super::Asked;
 use super::book::asker;
+use super::handoff;
 use super::order::{Place, record_of};
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
@@ -85,7 +86,7 @@ pub(super) struct Scene<'s> {
 }
 
 pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Place<'_>], recorder: Recorder) -> Ended {
-    let mut walk = Walk { scene: *scene, request, end: End::new(recorder), full: VecDeque::new(), order };
+    let mut walk = Walk::new(scene, request, order, recorder);
     for (at, place) in order.iter().enumerate() {
         match walk.target(Here { place: *place, at }).await {
             Went::On => {}
@@ -96,26 +97,26 @@ pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Pl
     walk.wait_for_a_place().await
 }
 
-struct Walk<'w, 'p> {
-    scene: Scene<'w>,
-    request: &'w ClientRequest,
-    end: End,
+pub(super) struct Walk<'w, 'p> {
+    pub(super) scene: Scene<'w>,
+    pub(super) request: &'w ClientRequest,
+    pub(super) end: End,
     /// The accounts that had no free place.
     full: VecDeque<(Here<'p>, Step)>,
-    order: &'p [Place<'p>],
+    pub(super) order: &'p [Place<'p>],
 }
 
 /// A target, and where in the order it stands.
 #[derive(Clone, Copy)]
-struct Here<'p> {
-    place: Place<'p>,
-    at: usize,
+pub(super) struct Here<'p> {
+    pub(super) place: Place<'p>,
+    pub(super) at: usize,
 }
 
 /// An account that let the request in.
-struct Account {
-    step: Step,
-    attempt: Attempt,
+pub(super) struct Account {
+    pub(super) step: Step,
+    pub(super) attempt: Attempt,
     /// Another one may serve the same target.
     more: bool,
 }
@@ -139,22 +140,43 @@ enum Tried {
 
 /// How often a target was asked, and what is asked of it.
 #[derive(Default)]
-struct Repeat {
-    times: u32,
-    wish: Wish,
+pub(super) struct Repeat {
+    pub(super) times: u32,
+    pub(super) wish: Wish,
 }
 
-impl<'p> Walk<'_, 'p> {
+impl Repeat {
+    /// What is sent this time.
+    pub(super) fn wish(&self, asked: &Asked) -> Wish {
+        Wish { start_limit: Some(asked.config.target_timeout), ..self.wish }
+    }
+}
+
+impl<'w, 'p> Walk<'w, 'p> {
+    pub(super) fn new(
+        scene: &Scene<'w>,
+        request: &'w ClientRequest,
+        order: &'p [Place<'p>],
+        recorder: Recorder,
+    ) -> Walk<'w, 'p> {
+        Walk { scene: *scene, request, end: End::new(recorder), full: VecDeque::new(), order }
+    }
+
     async fn target(&mut self, here: Here<'p>) -> Went {
+        let Some(mut steps) = self.candidates(here) else { return Went::On };
+        let first = self.free_place(here, &mut steps);
+        self.ask(here, first, steps).await
+    }
+
+    /// The accounts that may be asked for a target; none, this request has had enough of it.
+    pub(super) fn candidates(&mut self, here: Here<'p>) -> Option<VecDeque<Step>> {
         let target = here.place.target;
         if self.end.recorder.journey.exhausted.excludes(&target.provider, &target.model) {
             let exclusion = Exclusion::lasting(Mechanism::RequestExhaustion, reason::REQUEST_EXHAUSTION);
             self.end.recorder.journey.exclude(record_of(target, exclusion));
-            return Went::On;
+            return None;
         }
-        let mut steps = self.accounts(target);
-        let first = self.free_place(here, &mut steps);
-        self.ask(here, first, steps).await
+        Some(self.accounts(target))
     }
 
     /// The accounts that may serve a target, in the order in which they are asked.
@@ -168,7 +190,7 @@ impl<'p> Walk<'_, 'p> {
     }
 
     /// The next account that has a place at once.
-    fn free_place(&mut self, here: Here<'p>, steps: &mut VecDeque<Step>) -> Option<Account> {
+    pub(super) fn free_place(&mut self, here: Here<'p>, steps: &mut VecDeque<Step>) -> Option<Account> {
         let terms = self.terms(here.place.target);
         while let Some(step) = steps.pop_front() {
             let terms = self.with_place(terms, &step);
@@ -232,12 +254,13 @@ impl<'p> Walk<'_, 'p> {
 
     /// Where nobody was asked because everyone is full, one is waited for: the first, or, should it be shut out meanwhile,
     /// the next of them. Of a quota pool nobody is turned away for want of a place, whatever was tried before.
-    async fn wait_for_a_place(mut self) -> Ended {
+    pub(super) async fn wait_for_a_place(mut self) -> Ended {
         let of_pool = self.scene.asked.pool().is_some();
         while (of_pool || self.end.recorder.journey.attempts.is_empty())
             && let Some((here, step)) = self.full.pop_front()
         {
             let terms = self.with_place(self.terms(here.place.target), &step);
+            self.end.recorder.waits_for_place(&step.candidate, &step.entry.connection.name);
             let turn = tokio::select! {
                 biased;
                 turn = admit::in_turn(self.scene.gateway, &step, &terms) => turn,
@@ -277,10 +300,7 @@ impl<'p> Walk<'_, 'p> {
             None => return Tried::Over,
             Some(Ok(served)) => {
                 routing.served(&dispatch, self.scene.facts);
-                let spent = self.end.recorder.part();
-                let recorder = std::mem::replace(&mut self.end.recorder, spent);
-                let Account { step, attempt, .. } = account;
-                return Tried::Answered(Box::new(Answered { served, step, attempt, recorder }));
+                return Tried::Answered(Box::new(self.answered(served, account)));
             }
             Some(Err(failed)) => *failed,
         };
@@ -289,6 +309,14 @@ impl<'p> Walk<'_, 'p> {
         }
         let (step, decision) = self.decide(here, account, failed, repeat);
         self.follow(decision, step, repeat).await
+    }
+
+    /// The walk ends with this answer.
+    pub(super) fn answered(&mut self, served: Served, account: Account) -> Answered {
+        let spent = self.end.recorder.part();
+        let recorder = std::mem::replace(&mut self.end.recorder, spent);
+        let Account { step, attempt, .. } = account;
+        Answered { served, step, attempt, recorder }
     }
 
     /// What the account says; none, the combo's time is over.
@@ -303,10 +331,17 @@ impl<'p> Walk<'_, 'p> {
         let recorder = &mut self.end.recorder;
         recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
         recorder.at_step(&target.execution_key);
-        let wish = Wish { start_limit: Some(asked.config.target_timeout), ..repeat.wish };
+        let wish = repeat.wish(asked);
+        let relayed = handoff::relayed(&self.scene, self.request, &step.candidate.connection);
+        let request = relayed.as_ref().unwrap_or(self.request);
         tokio::select! {
             biased;
-            sent = send(gateway, self.request, step, &wish, attempt, recorder) => return Some(sent),
+            sent = send(gateway, request, step, &wish, attempt, recorder) => {
+                if relayed.is_some() && sent.is_ok() {
+                    handoff::handed_over(&self.scene, self.request, recorder);
+                }
+                return Some(sent);
+            }
             () = gateway.clock().sleep_until(deadline) => {}
         }
         self.end.recorder.end_attempt("combo_timeout", "stop", None);
@@ -315,7 +350,13 @@ impl<'p> Walk<'_, 'p> {
     }
 
     /// Settles a failed attempt, notes it, and asks the table.
-    fn decide(&mut self, here: Here<'p>, account: Account, failed: Failed, repeat: &Repeat) -> (Step, Decision) {
+    pub(super) fn decide(
+        &mut self,
+        here: Here<'p>,
+        account: Account,
+        failed: Failed,
+        repeat: &Repeat,
+    ) -> (Step, Decision) {
         let Account { step, mut attempt, more } = account;
         self.end.recorder.keeps_place(attempt.keep_share());
         let remaining: Vec<&Target> = self.order[here.at + 1..].iter().map(|place| place.target).collect();
@@ -376,8 +417,7 @@ impl<'p> Walk<'_, 'p> {
                 Tried::Again(step)
             }
             Decision::ThinkLess => {
-                repeat.wish.without = Some(Thoughts::All);
-                self.end.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
+                self.think_less(repeat);
                 Tried::Again(step)
             }
             Decision::NextAccount => Tried::NextAccount,
@@ -390,6 +430,12 @@ impl<'p> Walk<'_, 'p> {
                 Tried::Over
             }
         }
+    }
+
+    /// Earlier thinking is kept from the target.
+    pub(super) fn think_less(&mut self, repeat: &mut Repeat) {
+        repeat.wish.without = Some(Thoughts::All);
+        self.end.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
     }
 
     /// Whether the account, or the model on it, is spared by now.

@@ -1,3 +1,4 @@
+use super::batch::statements;
 use super::*;
 
 #[test]
@@ -18,5 +19,5 @@ fn records_go_into_few_statements_in_their_order() {
 #[test]
 fn a_reason_names_every_cause() {
     let error = Error::File { action: "open", path: "x".into(), source: std::io::Error::other("disk is gone") };
-    assert_eq!(reason(&error), "could not open x: disk is gone");
+    assert_eq!(chain(&error), "could not open x: disk is gone");
 }

@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
+use domain::health::TestStatus;
 use domain::wire;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, Executor};
 use store::Error;
 
 use crate::world::{ManualClock, World, at, connection};
@@ -143,5 +146,52 @@ async fn the_clock_of_these_tests_wakes_who_is_due() {
         biased;
         () = late => panic!("too early"),
         () = early => {}
+    }
+}
+
+/// RP-09
+#[tokio::test]
+async fn a_database_of_any_older_version_is_brought_up_to_date_and_keeps_what_is_in_it() {
+    let all = sqlx::migrate!("../../../migrations");
+    for version in 1..=all.migrations.len() {
+        let world = World::new();
+        std::fs::create_dir(world.data()).unwrap();
+        let file = world.file(wire::file::DATABASE);
+        let mut old = SqliteConnectOptions::new().filename(file).create_if_missing(true).connect().await.unwrap();
+        let mut older = sqlx::migrate!("../../../migrations");
+        older.migrations = all.migrations[..version].to_vec().into();
+        older.run(&mut old).await.unwrap();
+        old.execute(
+            "INSERT INTO provider_connections (id, provider, name, auth_type, priority, is_active, created_at, updated_at)
+             VALUES ('c1', 'openai', 'kept', 'none', 1, 1, 1, 1)",
+        )
+        .await
+        .unwrap();
+        if version > 1 {
+            old.execute(
+                "UPDATE provider_connections SET test_status = 'banned', last_error = 'suspended', last_error_at = 1,
+                 last_error_type = 'account_deactivated', error_code = 403",
+            )
+            .await
+            .unwrap();
+            old.execute(
+                "INSERT INTO domain_circuit_breakers (name, state, failure_count) VALUES ('openai', 'OPEN', 12)",
+            )
+            .await
+            .unwrap();
+        }
+        old.close().await.unwrap();
+
+        let running = world.open().await;
+        let connections = running.store.list_connections().await.unwrap();
+        let names: Vec<&str> = connections.iter().map(|connection| connection.name.as_str()).collect();
+        assert_eq!(names, ["kept"], "{version}");
+        let stored = running.store.load_resilience().await.unwrap();
+        if version > 1 {
+            assert_eq!(stored.connections[0].test_status, TestStatus::Banned, "{version}");
+            assert_eq!(stored.breakers[0].failure_count, 12, "{version}");
+        }
+        running.stop().await;
+        world.open().await.stop().await;
     }
 }

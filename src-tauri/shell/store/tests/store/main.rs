@@ -11,6 +11,7 @@ mod records;
 mod requests;
 mod resilience;
 mod secrets;
+mod translation_memory;
 mod usage;
 mod world;
 mod writer;

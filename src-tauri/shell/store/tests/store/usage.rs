@@ -151,3 +151,27 @@ async fn usage_outlives_the_log_and_is_deleted_by_itself() {
     assert!(groups(store, GroupBy::Provider).await.is_empty());
     running.stop().await;
 }
+
+#[tokio::test]
+async fn what_is_over_is_told_in_short_the_newest_first() {
+    let world = World::new();
+    let running = world.open().await;
+    for n in 0..4 {
+        running.store.record_request(request(n));
+    }
+    running.store.record_request(RequestRecord {
+        outcome: RequestOutcome::Failure,
+        combo_name: Some("team".to_owned()),
+        ..request(9)
+    });
+    let told = running.store.finished_requests(at(2), 2).await.unwrap();
+    let (last, whole) = (request(9), request(3));
+    assert_eq!(told.iter().map(|request| request.at).collect::<Vec<_>>(), [last.at, whole.at]);
+    assert_eq!(
+        told.iter().map(|request| request.outcome).collect::<Vec<_>>(),
+        [RequestOutcome::Failure, whole.outcome]
+    );
+    assert_eq!((told[1].took, told[1].first_token), (whole.duration, whole.time_to_first_token));
+    assert_eq!(groups(&running.store, GroupBy::Combo).await, [(None, None, 4), (some("team"), None, 1)]);
+    running.stop().await;
+}

@@ -36,9 +36,9 @@ pub(crate) fn read(body: &[u8], model: &str, stream: bool) -> Result<Request, Re
 }
 
 fn members(body: &str) -> Result<Body<'_>, Refusal> {
-    let members: BTreeMap<String, &RawValue> = parse("body", body)?;
+    let named: BTreeMap<String, &RawValue> = parse("body", body)?;
     let mut read = Body::default();
-    for (name, value) in members {
+    for (name, value) in named {
         match name.as_str() {
             "contents" => read.contents = list("contents", value)?,
             "systemInstruction" | "system_instruction" => read.system = Some(parse("systemInstruction", value.get())?),
@@ -47,6 +47,8 @@ fn members(body: &str) -> Result<Body<'_>, Refusal> {
             "generationConfig" | "generation_config" => {
                 read.generation = options::parse_config(value, &mut read.dropped)?;
             }
+            // Whoever counts tokens may send the whole request so.
+            "generateContentRequest" | "generate_content_request" => return members(value.get()),
             "model" => {}
             _ => read.dropped.push(name),
         }
@@ -194,6 +196,15 @@ fn join_texts(parts: &mut Vec<Part>) {
     parts.dedup_by(|next, before| match (before, next) {
         (Part::Text { text, .. }, Part::Text { text: more, .. }) => {
             text.push_str(more);
+            true
+        }
+        // The proof of a thought that was streamed stands on its last piece, which may hold nothing else.
+        (
+            Part::Reasoning { text, signature: signature @ None, encrypted: encrypted @ None, origin, .. },
+            Part::Reasoning { text: more, signature: proof, encrypted: data, origin: maker, .. },
+        ) => {
+            text.push_str(more);
+            (*signature, *encrypted, *origin) = (proof.take(), data.take(), *maker);
             true
         }
         _ => false,

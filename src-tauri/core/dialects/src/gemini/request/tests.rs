@@ -295,3 +295,19 @@ fn what_is_no_request_is_refused_by_field() {
         assert_eq!(read(body, "m", false).expect_err("no request").field, field);
     }
 }
+
+#[test]
+fn a_thought_that_was_streamed_is_one_thought_with_the_proof_of_its_last_piece() {
+    let proof = crate::canonical::reasoning::seal("gAAA", Origin::OpenAi, Dialect::Gemini).expect("a mark");
+    let thought = |text: &str| json!({"text": text, "thought": true});
+    let mut last = thought("");
+    last["thoughtSignature"] = json!(proof);
+    let body = json!({"contents": [{"role": "model", "parts": [thought("Berlin "), thought("it is"), last]}]});
+    let request = read(body.to_string().as_bytes(), "m", true).expect("a request");
+    assert!(
+        matches!(&request.turns[0].parts[..], [Part::Reasoning { text, encrypted: Some(data), origin: Origin::OpenAi, .. }]
+            if text == "Berlin it is" && data == "gAAA"),
+        "{:?}",
+        request.turns
+    );
+}

@@ -178,6 +178,26 @@ async fn the_request_log_is_paged_filtered_told_and_deleted() {
 }
 
 #[tokio::test]
+async fn the_last_minutes_are_told_stretch_by_stretch() {
+    let world = World::new().await;
+    let empty = world.ok("GET", "/api/monitoring/health/history", None).await;
+    assert_eq!((&empty["stretchMs"], &empty["stretches"]), (&json!(60_000), &json!([])));
+    for n in 1..=3 {
+        let outcome = if n == 2 { RequestOutcome::Failure } else { RequestOutcome::Success };
+        world.control.store().record_request(record(n, outcome, &world));
+    }
+    let history = world.ok("GET", "/api/monitoring/health/history?minutes=120", None).await;
+    assert_eq!(history["stretchMs"], 120_000);
+    let told = json!([{
+        "at": "2026-01-01T00:00:00.000Z", "successes": 2, "failures": 1, "aborted": 0,
+        "p50Ms": 1_200, "p95Ms": 1_200, "firstTokenP50Ms": 300, "firstTokenP95Ms": 300
+    }]);
+    assert_eq!(history["stretches"], told);
+    let refused = world.get("/api/monitoring/health/history?minutes=0").await;
+    assert_eq!(refused.body["error"]["details"][0]["field"], "minutes");
+}
+
+#[tokio::test]
 async fn health_counts_without_naming_anything() {
     let world = World::new().await;
     world.add_connection("private-name").await;

@@ -1,0 +1,268 @@
+//! Hedging: a target that is slow to say its first useful thing gets company (gateway specification, 3.2).
+//!
+//! The walk is the same as without: one target after another, each failure put before the same table. Only that a second
+//! target is begun beside the first when that has said nothing for so long, and that whoever says something useful first
+//! is the answer. Two at most run side by side, so that a slow model costs twice, not as often as the combo is long. The
+//! other one is called off: its call is cancelled, its places are given back, and nothing is held against it. Each counts
+//! among the attempts of the request.
+//!
+//! All decisions are taken here, one after another, on the one story of the request; side by side run only the calls.
+
+use std::collections::VecDeque;
+
+use domain::{Millis, Outcome, Timestamp};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use routing::decision::{Decision, MOST_ATTEMPTS, Stop};
+use routing::memory::Dispatch;
+
+use super::order::Place;
+use super::walk::{Account, Answered, Ended, Here, Repeat, Scene, Walk};
+use crate::ingress::ClientRequest;
+use crate::plan::Step;
+use crate::record::{CalledOff, Recorder};
+use crate::send::{Failed, Served, send};
+
+/// How many run side by side.
+const ABREAST: usize = 2;
+
+/// A target on its way: who else may serve it, and what was asked of it.
+struct Lane<'p> {
+    here: Here<'p>,
+    steps: VecDeque<Step>,
+    repeat: Repeat,
+}
+
+/// What happens to a lane.
+enum News<'p> {
+    /// It was waited for as long as the table said.
+    Rested(Lane<'p>),
+    /// Its account has answered, or not.
+    Back(Box<Back<'p>>),
+}
+
+struct Back<'p> {
+    lane: Lane<'p>,
+    account: Account,
+    recorder: Recorder,
+    sent: Result<Served, Box<Failed>>,
+}
+
+/// What a lane does next.
+enum Way {
+    /// Nothing until then.
+    Rest(Timestamp),
+    /// The call to an account, told to a story of its own.
+    Ask(Box<(Account, Recorder)>),
+}
+
+/// What news lead to.
+enum Turn<'p> {
+    Answered(Box<Answered>),
+    /// Somebody may have more to do.
+    GoesOn(Option<(Lane<'p>, Way)>),
+    Over,
+}
+
+/// How the row of an attempt ends that was called off: somebody else was faster.
+const LOST: (&str, &str) = ("called_off", "lost");
+/// The combo's time was over.
+const LATE: (&str, &str) = ("combo_timeout", "stop");
+/// What somebody else was told ended it all.
+const NEEDLESS: (&str, &str) = ("called_off", "stop");
+
+struct Hedge<'h, 'p> {
+    walk: Walk<'h, 'p>,
+    delay: Millis,
+    /// The next target of the order.
+    next: usize,
+    /// The calls under way by place of their target, as the request's page shows them should they be called off.
+    started: Vec<(usize, CalledOff)>,
+    /// When the youngest of them began.
+    youngest: Timestamp,
+}
+
+/// Asks the targets of an order like [`super::walk::walk`], the next one beside one that says nothing useful for `delay`.
+pub(super) async fn walk(
+    scene: &Scene<'_>,
+    request: &ClientRequest,
+    delay: Millis,
+    order: &[Place<'_>],
+    recorder: Recorder,
+) -> Ended {
+    let gateway = scene.gateway;
+    let walk = Walk::new(scene, request, order, recorder);
+    let mut hedge = Hedge { walk, delay, next: 0, started: Vec::new(), youngest: gateway.now() };
+    let mut running = FuturesUnordered::new();
+    loop {
+        if running.is_empty() {
+            match hedge.next_lane() {
+                Some((lane, way)) => running.push(go(scene, request, lane, way)),
+                None => return hedge.walk.wait_for_a_place().await,
+            }
+        }
+        let company = hedge.company_at(running.len());
+        tokio::select! {
+            biased;
+            Some(news) = running.next() => match hedge.hear(news, running.is_empty()) {
+                Turn::Answered(answered) => return Ended::Answered(answered),
+                Turn::GoesOn(lane) => running.extend(lane.map(|(lane, way)| go(scene, request, lane, way))),
+                Turn::Over => {
+                    hedge.call_off(NEEDLESS);
+                    return Ended::Nobody(Box::new(hedge.walk.end));
+                }
+            },
+            () = gateway.clock().sleep_until(company.unwrap_or(scene.deadline)), if company.is_some() => {
+                let lane = hedge.next_lane();
+                running.extend(lane.map(|(lane, way)| go(scene, request, lane, way)));
+            }
+            () = gateway.clock().sleep_until(scene.deadline) => {
+                hedge.call_off(LATE);
+                hedge.walk.end.timed_out = true;
+                return Ended::Nobody(Box::new(hedge.walk.end));
+            }
+        }
+    }
+}
+
+/// Rests, or asks one account and comes back with what it said. Dropped, it is called off.
+async fn go<'p>(scene: &Scene<'_>, request: &ClientRequest, lane: Lane<'p>, way: Way) -> News<'p> {
+    let (account, mut recorder) = match way {
+        Way::Ask(call) => *call,
+        Way::Rest(until) => {
+            scene.gateway.clock().sleep_until(until).await;
+            return News::Rested(lane);
+        }
+    };
+    let step = &account.step;
+    recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
+    recorder.at_step(&lane.here.place.target.execution_key);
+    let wish = lane.repeat.wish(scene.asked);
+    let sent = send(scene.gateway, request, step, &wish, &account.attempt, &mut recorder).await;
+    News::Back(Box::new(Back { lane, account, recorder, sent }))
+}
+
+impl<'p> Hedge<'_, 'p> {
+    /// The next target that has an account with a free place.
+    fn next_lane(&mut self) -> Option<(Lane<'p>, Way)> {
+        while !self.is_spent()
+            && let Some(place) = self.walk.order.get(self.next).copied()
+        {
+            let here = Here { place, at: self.next };
+            self.next += 1;
+            let Some(steps) = self.walk.candidates(here) else { continue };
+            let begun = self.ask(Lane { here, steps, repeat: Repeat::default() });
+            if begun.is_some() {
+                return begun;
+            }
+        }
+        None
+    }
+
+    /// Whether the request may make no further attempt.
+    fn is_spent(&self) -> bool {
+        self.walk.end.recorder.journey.attempts.len() + self.started.len() >= MOST_ATTEMPTS
+    }
+
+    /// Begins a call to the next account of a target that has a place at once.
+    fn ask(&mut self, mut lane: Lane<'p>) -> Option<(Lane<'p>, Way)> {
+        if self.is_spent() {
+            self.walk.end.stop = Some(Stop::MaxAttempts);
+            return None;
+        }
+        let account = self.walk.free_place(lane.here, &mut lane.steps)?;
+        let Scene { gateway, asked, .. } = self.walk.scene;
+        let Place { combo, target } = lane.here.place;
+        let candidate = &account.step.candidate;
+        let dispatch = Dispatch { combo, strategy: asked.combo.strategy, target, connection: &candidate.connection };
+        gateway.routing().dispatched(&dispatch);
+        self.youngest = gateway.now();
+        let call = CalledOff {
+            candidate: candidate.clone(),
+            connection_name: account.step.entry.connection.name.clone(),
+            execution_key: target.execution_key.clone(),
+            started_at: self.youngest,
+        };
+        let dialect = account.step.operation.dialect();
+        self.walk.end.recorder.addressed(&call.candidate, &call.connection_name, dialect);
+        self.started.push((lane.here.at, call));
+        let part = self.walk.end.recorder.part();
+        Some((lane, Way::Ask(Box::new((account, part)))))
+    }
+
+    /// When another target is begun beside the one that runs alone; none, never: nobody is left, or the one that runs may be
+    /// left for an exhausted quota only.
+    fn company_at(&self, running: usize) -> Option<Timestamp> {
+        let last = self.next.checked_sub(1).and_then(|last| self.walk.order.get(last))?;
+        let may = running < ABREAST && self.next < self.walk.order.len() && !self.is_spent();
+        (may && !last.target.fallback_only_on_quota_exhaustion).then(|| self.youngest + self.delay)
+    }
+
+    /// Takes in what has happened; `alone`, nobody else is on the way.
+    fn hear(&mut self, news: News<'p>, alone: bool) -> Turn<'p> {
+        let Back { lane, account, recorder, sent } = match news {
+            News::Rested(lane) => return Turn::GoesOn(self.ask(lane)),
+            News::Back(back) => *back,
+        };
+        self.started.retain(|(at, _)| *at != lane.here.at);
+        let Scene { gateway, asked, facts, .. } = self.walk.scene;
+        let Place { combo, target } = lane.here.place;
+        let connection = account.step.candidate.connection.clone();
+        let dispatch = Dispatch { combo, strategy: asked.combo.strategy, target, connection: &connection };
+        let failed = match sent {
+            Ok(served) => {
+                gateway.routing().served(&dispatch, facts);
+                self.call_off(LOST);
+                self.walk.end.recorder.go_on_with(recorder);
+                return Turn::Answered(Box::new(self.walk.answered(served, account)));
+            }
+            Err(failed) => *failed,
+        };
+        if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) {
+            gateway.routing().failed(&dispatch);
+        }
+        self.walk.end.recorder.go_on_with(recorder);
+        let (step, decision) = self.walk.decide(lane.here, account, failed, &lane.repeat);
+        self.follow(decision, step, lane, alone)
+    }
+
+    /// Does what was decided about one of the targets.
+    fn follow(&mut self, decision: Decision, step: Step, mut lane: Lane<'p>, alone: bool) -> Turn<'p> {
+        let now = self.walk.scene.gateway.now();
+        match decision {
+            Decision::Retry { after } => {
+                lane.repeat.times += 1;
+                lane.steps.push_front(step);
+                Turn::GoesOn(Some((lane, Way::Rest(now + after))))
+            }
+            Decision::Adjust { max_output } => {
+                lane.repeat.wish.max_output = Some(max_output);
+                lane.steps.push_front(step);
+                Turn::GoesOn(self.ask(lane))
+            }
+            Decision::ThinkLess => {
+                self.walk.think_less(&mut lane.repeat);
+                lane.steps.push_front(step);
+                Turn::GoesOn(self.ask(lane))
+            }
+            Decision::NextAccount => Turn::GoesOn(self.ask(lane)),
+            Decision::NextTarget { after } => {
+                // Without anybody left to ask, the lane only rests until the next one may begin.
+                lane.steps.clear();
+                Turn::GoesOn((alone && after > Millis::ZERO).then(|| (lane, Way::Rest(now + after))))
+            }
+            Decision::Stop(stop) => {
+                self.walk.end.stop = Some(stop);
+                let others_may_answer = matches!(stop, Stop::Exhausted | Stop::MaxAttempts);
+                if alone || !others_may_answer { Turn::Over } else { Turn::GoesOn(None) }
+            }
+        }
+    }
+
+    /// What still runs does not any more.
+    fn call_off(&mut self, (kind, decision): (&str, &str)) {
+        for (_, call) in std::mem::take(&mut self.started) {
+            self.walk.end.recorder.called_off(call, kind, decision);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import { describe, expect, it } from "vitest";
+import { settingPlace } from "./setting-place";
+
+describe("the place of a setting", () => {
+  it("is the screen that draws it, whatever class of provider it is for", () => {
+    expect(settingPlace("resilienceSettings.providerBreaker.oauth.resetTimeoutMs")).toBe("/settings/resilience");
+    expect(settingPlace("modelLockout.enabled")).toBe("/settings/lockout");
+    expect(settingPlace("gateway.bindAddress")).toBe("/settings/security");
+  });
+
+  it("is unknown where no screen draws it", () => {
+    expect(settingPlace("logging.retentionDays")).toBeUndefined();
+  });
+});
