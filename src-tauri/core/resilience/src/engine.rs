@@ -41,7 +41,7 @@ use crate::rest_period::Verdict;
 use crate::settings::Settings;
 use crate::stored::Row;
 use crate::tool_limit::ToolLimits;
-use crate::waiting_room::{Ticket, WaitingRoom};
+use crate::waiting_room::{Barrier, Ticket, WaitingRoom};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Engine {
