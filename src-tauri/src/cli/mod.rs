@@ -5,6 +5,7 @@ mod client;
 mod combo;
 mod connection;
 mod key;
+mod pool;
 mod serve;
 mod status;
 mod text;
@@ -82,6 +83,7 @@ async fn dispatch(arguments: Arguments) -> ExitCode {
         Command::Connection(command) => connection::run(&context, url, command).await,
         Command::Combo(command) => combo::run(&context, url, command).await,
         Command::Key(command) => key::run(&context, url, command).await,
+        Command::Pool(command) => pool::run(&context, url, command).await,
     };
     done.unwrap_or_else(|error| refused(&context, &error))
 }

@@ -167,7 +167,7 @@ fn view_of(control: &Control, entry: &Entry, now: Timestamp) -> QuotaConnection 
     }
 }
 
-fn windows(known: BTreeMap<String, Window>, now: Timestamp) -> BTreeMap<String, QuotaWindow> {
+pub(crate) fn windows(known: BTreeMap<String, Window>, now: Timestamp) -> BTreeMap<String, QuotaWindow> {
     let shown = |window: Window| QuotaWindow {
         percent_used: window.used(now),
         reset_at: window.reset_at.filter(|at| *at > now).map(Instant::from),

@@ -28,6 +28,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) quota_cutoff: bool,
     /// The gate that only its combo has.
     pub(crate) combo_gate: Option<ComboGate<'a>>,
+    /// It has a place among the quota-share requests of the account.
+    pub(crate) has_share: bool,
     pub(crate) patience: Patience,
 }
 
@@ -35,7 +37,7 @@ impl Terms<'_> {
     /// Those of a request that names one model.
     pub(crate) fn direct(tools: u32) -> Self {
         let patience = patience();
-        Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, patience }
+        Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, has_share: false, patience }
     }
 
     fn admission<'a>(&'a self, gateway: &Gateway, step: &'a Step, limits: &'a Limits) -> Admission<'a> {
@@ -44,6 +46,7 @@ impl Terms<'_> {
             tools: if truncates_tools(gateway) { 0 } else { self.tools },
             quota_cutoff: self.quota_cutoff,
             combo_gate: self.combo_gate,
+            has_share: self.has_share,
             patience: self.patience,
             response_start: own.unwrap_or(gateway.settings().network.response_start_timeout),
             ..Admission::new(&step.candidate, limits, self.caller)

@@ -20,8 +20,10 @@ use routing::{Journey, Resolution, Resolved};
 
 use crate::accounts::Turn;
 use crate::combo::{Asked, explain_combo};
+use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::plan::{self, Asker, Step};
+use crate::quota_pools;
 
 /// Strategy of a name that stands for one model.
 const SINGLE: &str = "single";
@@ -54,6 +56,8 @@ pub enum RouteKind {
     Direct,
     Combo,
     Auto,
+    /// A model of a quota pool.
+    QuotaShare,
 }
 
 /// The answer to a request that nobody can serve.
@@ -140,10 +144,20 @@ impl Gateway {
         match self.destination(model)? {
             Destination::Direct(resolved) => self.explain_direct(model, &resolved, key, question),
             Destination::Combo { asked, rule } => {
-                let kind = if asked.is_auto() { RouteKind::Auto } else { RouteKind::Combo };
+                let kind = match asked.pool() {
+                    Some(_) => RouteKind::QuotaShare,
+                    None if asked.is_auto() => RouteKind::Auto,
+                    None => RouteKind::Combo,
+                };
                 let strategy = asked.combo.strategy.as_str();
                 let route = Route { kind, rule, name: model.to_owned(), strategy };
-                Ok(explain_combo(self, &asked, route, key, question))
+                let mut explanation = explain_combo(self, &asked, route, key, question);
+                // Whoever has used up a share is refused before anybody is asked.
+                let refused = asked.pool().and_then(|pool| quota_pools::admit(self, pool, key).err());
+                if let Some(GatewayError { status, code, retry_after, .. }) = refused {
+                    explanation.answer = Some(Answer { status: status.as_u16(), code, retry_after });
+                }
+                Ok(explanation)
             }
         }
     }
@@ -160,7 +174,10 @@ impl Gateway {
             Resolution::Auto { name, rule, .. } => {
                 Destination::Combo { asked: Asked::of_auto(self, &name).ok_or_else(unknown)?, rule }
             }
-            Resolution::QuotaShare { .. } => return Err(unknown()),
+            Resolution::QuotaShare { model, rule, .. } => {
+                let near = || NotFound { near: self.near_pools(&model) };
+                Destination::Combo { asked: Asked::of_pool(self, &model).ok_or_else(near)?, rule }
+            }
         })
     }
 

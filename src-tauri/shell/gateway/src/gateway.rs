@@ -172,6 +172,8 @@ impl Gateway {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
+        self.load_quota_pools().await?;
+        self.restore_pool_use().await;
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
         let pins = pins::load(self.store()).await?;
         self.routing().bind(|affinity| affinity.restore(pins));
@@ -368,9 +370,10 @@ impl Gateway {
         Ok(())
     }
 
-    /// Client keys changed in the store.
+    /// Client keys changed in the store, and with them perhaps who shares what.
     pub async fn reload_keys(&self) -> Result<(), Error> {
         self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
+        self.load_quota_pools().await?;
         self.announce(&[Topic::Keys]);
         Ok(())
     }

@@ -7,7 +7,7 @@ use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{Availability, Candidate, Exclusion, Mechanism, Operation};
-use resilience::{Admission, Caller};
+use resilience::{Admission, Caller, ComboGate};
 use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
@@ -41,6 +41,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) tools: u32,
     /// An account whose quota runs out is left out.
     pub(crate) quota_cutoff: bool,
+    /// It asks by way of a quota pool, which turns nobody away for want of a place.
+    pub(crate) shares: bool,
     pub(crate) turn: Turn<'a>,
 }
 
@@ -53,13 +55,15 @@ impl<'a> Asker<'a> {
             caller,
             tools: request.glance.tool_count,
             quota_cutoff: true,
+            shares: false,
             turn: Turn::Of(request),
         }
     }
 
     /// Nobody in particular, who asks a provider for text.
     pub(crate) fn anybody(operation: Operation, key: Option<&'a ClientKey>, caller: Caller) -> Self {
-        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, turn: Turn::Nobody(None) }
+        let turn = Turn::Nobody(None);
+        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, shares: false, turn }
     }
 }
 
@@ -177,6 +181,7 @@ pub(crate) fn availability(
     let ask = Admission {
         tools: if truncates_tools(gateway) { 0 } else { asker.tools },
         quota_cutoff: asker.quota_cutoff,
+        combo_gate: asker.shares.then_some(ComboGate::QuotaShare { lowered: false }),
         patience: admit::patience(),
         ..Admission::new(candidate, &limits, asker.caller)
     };

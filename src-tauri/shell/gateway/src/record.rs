@@ -2,15 +2,18 @@
 
 use domain::request_log::{AttemptRecord, ExclusionRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, Dialect, Exclusion, Millis, Timestamp, Usage};
+use domain::{Candidate, ConnectionId, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
 use routing::Journey;
+use routing::quota_share::leases::Lease;
 use std::sync::Arc;
 
+use crate::attempt::{Attempt, Kept};
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record};
+use crate::quota_pools::{self, Share};
 use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
@@ -31,6 +34,8 @@ pub(crate) struct Recorder {
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
+    /// The request's part in a quota pool.
+    share: Option<Share>,
     /// What is shown of it while it runs; its parts share it.
     row: Arc<Row>,
 }
@@ -107,6 +112,7 @@ impl Recorder {
             estimated_input: request.estimated_input(),
             output_bytes: 0,
             finished: false,
+            share: None,
             row: Arc::new(row),
         }
     }
@@ -128,6 +134,7 @@ impl Recorder {
             estimated_input: self.estimated_input,
             output_bytes: 0,
             finished: true,
+            share: None,
             row: Arc::clone(&self.row),
         }
     }
@@ -165,6 +172,43 @@ impl Recorder {
         record.combo_name = Some(name.to_owned());
         record.strategy = Some(strategy.to_owned());
         self.row.change(|row| row.combo_name = Some(name.to_owned()));
+    }
+
+    /// It asks by way of a quota pool, and there perhaps leaves room for others.
+    pub(crate) fn of_pool(&mut self, share: Share, lowered: bool) {
+        self.share = Some(share);
+        if lowered {
+            self.warn(vec![quota_pools::LOWERED.to_owned()]);
+        }
+    }
+
+    /// The account of the pool that was chosen for it.
+    pub(crate) fn holds(&mut self, lease: Option<Lease>) {
+        if let Some(share) = &mut self.share {
+            share.hold(lease);
+        }
+    }
+
+    /// Whether it kept its place at the account from the attempt before (resilience specification, 14.4). One at another
+    /// account is given up.
+    pub(crate) fn has_place_at(&mut self, account: &ConnectionId) -> bool {
+        let Some(share) = &mut self.share else { return false };
+        share.kept.take_if(|kept| !kept.is_at(account));
+        share.kept.is_some()
+    }
+
+    /// The attempt failed; its place, where it had one, is kept for the next at the same account.
+    pub(crate) fn keeps_place(&mut self, kept: Option<Kept>) {
+        if let Some(share) = &mut self.share {
+            share.kept = kept;
+        }
+    }
+
+    /// The next attempt goes on in the place that was kept.
+    pub(crate) fn goes_on_in_place(&mut self, attempt: &mut Attempt) {
+        if let Some(kept) = self.share.as_mut().and_then(|share| share.kept.take()) {
+            attempt.put_back(kept);
+        }
     }
 
     /// How the account was chosen, in one word.
@@ -216,6 +260,9 @@ impl Recorder {
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.addressed(candidate, connection_name, target);
+        if let Some(share) = &mut self.share {
+            share.goes_to(&candidate.connection);
+        }
         self.row.change(|row| {
             row.towards(candidate, connection_name);
             row.attempts = row.attempts.saturating_add(1);
@@ -380,6 +427,8 @@ impl Recorder {
             record.usage.add(&usage);
             record.cost = record.cost.zip(cost).map(|(sum, cost)| sum + cost);
         }
+        let share = self.share.take();
+        quota_pools::charge(&self.gateway, share.as_ref(), record);
         record.trace = Trace {
             rule: self.journey.rule,
             attempts: std::mem::take(&mut self.journey.attempts),

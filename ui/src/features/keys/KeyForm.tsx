@@ -1,6 +1,7 @@
 /** Name, end, and what a key may use. */
 import { useId } from "react";
 import type { Connection, Scope } from "@/bindings";
+import { Choice } from "@/components/Choice";
 import { Field } from "@/components/Field";
 import { Input, TextArea } from "@/components/ui/input";
 import { Segmented } from "@/components/ui/segmented";
@@ -171,28 +172,6 @@ function ConnectionChoice({ connection, chosen, onToggle }: ConnectionChoiceProp
       </span>
       <span className="ml-auto shrink-0 text-ink-faint">{connection.provider}</span>
     </Choice>
-  );
-}
-
-function Choice({
-  checked,
-  onToggle,
-  children,
-}: {
-  checked: boolean;
-  onToggle(on: boolean): void;
-  children: React.ReactNode;
-}) {
-  return (
-    <label className="flex h-8 items-center gap-2.5 px-3 hover:bg-hover">
-      <input
-        type="checkbox"
-        checked={checked}
-        onChange={(event) => onToggle(event.target.checked)}
-        className="size-3.5 shrink-0 accent-accent"
-      />
-      {children}
-    </label>
   );
 }
 

@@ -107,7 +107,7 @@ pub(super) fn asker(request: &ClientRequest, strategy: Strategy) -> Asker<'_> {
 }
 
 pub(super) fn of_combo(asker: Asker<'_>, strategy: Strategy) -> Asker<'_> {
-    Asker { quota_cutoff: strategy != Strategy::Auto, ..asker }
+    Asker { quota_cutoff: strategy != Strategy::Auto, shares: strategy == Strategy::QuotaShare, ..asker }
 }
 
 impl Book for GatewayBook<'_> {
