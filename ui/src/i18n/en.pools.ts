@@ -8,6 +8,7 @@ export const pools = {
   help: "Divides subscriptions among your keys: each key gets its part, whoever asks first.",
   add: "New pool",
   edit: "Edit",
+  editOf: (pool: string) => `Edit ${pool}`,
   emptyTitle: "No account is shared yet",
   emptyHelp:
     "A pool joins one or more accounts and says which part of them each key may use. Agents ask for its models by names of their own.",

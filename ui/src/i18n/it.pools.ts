@@ -9,6 +9,7 @@ export const pools: Messages["pools"] = {
   help: "Divide gli abbonamenti tra le tue chiavi: a ogni chiave la sua parte, chiunque chieda per primo.",
   add: "Nuovo gruppo",
   edit: "Modifica",
+  editOf: (pool) => `Modifica ${pool}`,
   emptyTitle: "Ancora nessun account condiviso",
   emptyHelp:
     "Un gruppo unisce uno o più account e dice quanta parte ne può usare ogni chiave. Gli agenti chiedono i suoi modelli con nomi propri.",

@@ -22,7 +22,7 @@ export function Pool({ pool }: { pool: QuotaPool }) {
         <Link
           to="/monitoring/quota/pools/$poolId"
           params={{ poolId: pool.id }}
-          aria-label={words.editTitle(pool.name)}
+          aria-label={words.editOf(pool.name)}
           className={buttonClass({ size: "sm" })}
         >
           <SlidersHorizontal aria-hidden />
