@@ -302,7 +302,7 @@ async fn an_account_that_is_used_up_is_asked_last_until_it_is_full_again() {
     let pool = json!({ "name": "Team", "connections": ids, "dimensions": [] });
     world.managed(Method::POST, "/api/quota/pools", Some(pool)).await;
     let reset = world.now().as_millis() / 1000 + 3_600;
-    world.script(&accounts[0]).then(full(Step::ok("from 0"), reset)).then(Step::ok("from 0"));
+    world.script(&accounts[0]).then(announcing(0, "1.0", reset)).then(Step::ok("from 0"));
     world.script(&accounts[1]).then(Step::ok("from 1"));
     let ask = async || {
         let body = messages_body("qtSd/team/claude/claude-sonnet-4-5", false);
@@ -314,7 +314,7 @@ async fn an_account_that_is_used_up_is_asked_last_until_it_is_full_again() {
     }
     let first = served.iter().position(|account| *account == 0).expect("a turn");
     assert!(served[first + 1..].iter().all(|account| *account == 1), "{served:?}");
-    world.script(&accounts[1]).then(full(Step::ok("from 1"), reset)).then(Step::ok("from 1"));
+    world.script(&accounts[1]).then(announcing(1, "1.0", reset)).then(Step::ok("from 1"));
     ask().await;
     ask().await;
     world.advance(Millis::minutes(61));
@@ -323,9 +323,16 @@ async fn an_account_that_is_used_up_is_asked_last_until_it_is_full_again() {
     world.check_invariants().await;
 }
 
-/// A reply that says the five hours are used up until `reset`, in seconds.
-fn full(step: Step, reset: u64) -> Step {
-    step.with_header("anthropic-ratelimit-unified-5h-utilization", "1.0")
+/// A reply of account `from` that announces the part of the five hours that is used until `reset`, in seconds.
+fn announcing(from: usize, part: &str, reset: u64) -> Step {
+    let answer = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m1",
+        "content": [{ "type": "text", "text": format!("from {from}") }],
+        "stop_reason": "end_turn", "stop_sequence": null, "usage": { "input_tokens": 10, "output_tokens": 9 },
+    });
+    let kind = (http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    Step::raw(200, http::HeaderMap::from_iter([kind]), answer.to_string())
+        .with_header("anthropic-ratelimit-unified-5h-utilization", part)
         .with_header("anthropic-ratelimit-unified-5h-reset", &reset.to_string())
 }
 
@@ -417,13 +424,8 @@ async fn tokens_and_percentages_are_charged_to_whoever_used_them() {
     ]);
     let pool = shared.pool(dimensions, json!([a.part(1, "hard"), b.part(1, "hard")])).await;
     let reset = shared.world.now().as_millis() / 1000 + 3_600;
-    let at = |part: &str| {
-        Step::ok("from 0")
-            .with_header("anthropic-ratelimit-unified-5h-utilization", part)
-            .with_header("anthropic-ratelimit-unified-5h-reset", &reset.to_string())
-    };
     let ask = async |key: &Key, part: &str| {
-        shared.world.script(&shared.accounts[0]).then(at(part));
+        shared.world.script(&shared.accounts[0]).then(announcing(0, part, reset));
         let body = messages_body("qtSd/team/claude/claude-sonnet-4-5", false);
         shared.world.agent().with_key(&key.text).post("/v1/messages", body).await.status
     };
