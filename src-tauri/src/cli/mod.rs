@@ -8,6 +8,7 @@ mod key;
 mod serve;
 mod status;
 mod text;
+mod token_limit;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

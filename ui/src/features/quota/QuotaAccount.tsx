@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
 import type { QuotaBalance, QuotaConnection } from "@/bindings";
+import { Meter, Reset } from "@/components/Meter";
 import { StatusBadge } from "@/components/StatusBadge";
 import { RelativeTime } from "@/components/Time";
 import { useFormat, useMessages } from "@/i18n";
@@ -97,13 +98,6 @@ function StandingBadge({ standing }: { standing: Standing }) {
   return <StatusBadge state={states[standing]} word={words[standing]} />;
 }
 
-const fill: Record<Standing, string> = {
-  usedUp: "bg-blocked",
-  low: "bg-degraded",
-  enough: "bg-ready",
-  unknown: "",
-};
-
 type WindowRowProps = { window: ShownWindow; account: string; standing: Standing };
 
 function WindowRow({ window, account, standing }: WindowRowProps) {
@@ -112,46 +106,20 @@ function WindowRow({ window, account, standing }: WindowRowProps) {
   const format = useFormat();
   const label = window.ofModel ? window.name : windowWords(window.name, messages);
   const { used } = window;
-  const percent = used === null ? null : Math.round(Math.min(1, Math.max(0, used)) * 100);
   const value = used === null ? words.unknown : words.used(format.percent(used));
   return (
     <div className="grid grid-cols-[minmax(72px,136px)_minmax(48px,1fr)_76px_minmax(96px,144px)] items-center gap-x-3">
       <span className={cn("truncate", window.ofModel && "font-mono text-xs")} title={window.name}>
         {label}
       </span>
-      {percent === null ? (
+      {used === null || standing === "unknown" ? (
         <span aria-hidden className="h-2 rounded-full border border-dashed" />
       ) : (
-        // biome-ignore lint/a11y/useSemanticElements: the element of that name does not take the colours of the states
-        <span
-          role="meter"
-          aria-label={words.meter(label, account)}
-          aria-valuemin={0}
-          aria-valuemax={100}
-          aria-valuenow={percent}
-          aria-valuetext={value}
-          className="h-2 overflow-hidden rounded-full bg-sunken"
-        >
-          <span className={cn("block h-full rounded-full", fill[standing])} style={{ width: `${percent}%` }} />
-        </span>
+        <Meter label={words.meter(label, account)} used={used} text={value} tone={states[standing]} />
       )}
       <span className={cn("text-right", used === null ? "text-ink-faint" : "text-ink-soft")}>{value}</span>
       <span className="text-ink-faint text-xs">{window.resetAt && <Reset at={window.resetAt} />}</span>
     </div>
-  );
-}
-
-/** Counts down below an hour; above, the clock time says it better. */
-function Reset({ at }: { at: string }) {
-  const words = useMessages().quota.resets;
-  const format = useFormat();
-  const now = useNow();
-  const instant = Date.parse(at);
-  const { form, text } = format.until(instant, now);
-  return (
-    <time dateTime={at} title={format.full(instant)}>
-      {words[form](text)}
-    </time>
   );
 }
 
