@@ -1080,6 +1080,9 @@ export type HealthStretch = {
 /**  An instant as ISO-8601 text in UTC with milliseconds: `2026-03-01T09:30:00.000Z`. Any offset is read. */
 export type Instant = string;
 
+/**  A calendar period of the gateway's time zone: weeks begin on Monday, months on the first. */
+export type Interval = "daily" | "weekly" | "monthly";
+
 export type Key = {
 	id: string,
 	name: string,
@@ -1089,11 +1092,37 @@ export type Key = {
 	scopes: Scope[],
 	/**  Globs over the requested and the resolved `provider/model`; empty allows all. */
 	allowedModels: string[],
+	/**  Names of combos, `auto/…` included; empty allows all. */
+	allowedCombos: string[],
 	/**  Connection ids; empty allows all. */
 	allowedConnections: string[],
+	/**  Connection ids, first choice first. */
+	preferredConnections: string[],
+	/**  What the pools of `auto/…` leave out, by channel: `auto` itself, or what follows `auto/`. */
+	excludedAutoCandidates: { [key in string]: KeyAutoCandidate[] },
+	/**  US dollars. */
+	budgetDailyUsd: number | null,
+	budgetWeeklyUsd: number | null,
+	budgetMonthlyUsd: number | null,
+	/**  The share of a limit from which on it is shown as a warning: above 0, at most 1. */
+	warningThreshold: number,
+	/**  The period of token limits that name none. */
+	resetInterval: Interval,
+	/**  `HH:MM`, when periods begin in the gateway's time zone. */
+	resetTime: string,
+	tokenLimits: KeyTokenLimit[],
+	/**  Every limit with what is used of it: budgets first, then token limits in their order. */
+	limitUse: KeyLimitUse[],
 	expiresAt: Instant | null,
 	lastUsedAt: Instant | null,
 	createdAt: Instant,
+};
+
+/**  A model of one connection that `auto` leaves out. */
+export type KeyAutoCandidate = {
+	connectionId: string,
+	/**  As the provider calls it, without the provider. */
+	model: string,
 };
 
 /**  A change to a key: absent members stay, `null` unsets. */
@@ -1102,7 +1131,17 @@ export type KeyChange = {
 	isActive?: boolean | null,
 	scopes?: Scope[] | null,
 	allowedModels?: string[] | null,
+	allowedCombos?: string[] | null,
 	allowedConnections?: string[] | null,
+	preferredConnections?: string[] | null,
+	excludedAutoCandidates?: { [key in string]: KeyAutoCandidate[] } | null,
+	budgetDailyUsd?: number | null,
+	budgetWeeklyUsd?: number | null,
+	budgetMonthlyUsd?: number | null,
+	warningThreshold?: number | null,
+	resetInterval?: Interval | null,
+	resetTime?: string | null,
+	tokenLimits?: KeyTokenLimit[] | null,
 	expiresAt?: Instant | null,
 };
 
@@ -1110,8 +1149,53 @@ export type KeyDraft = {
 	name: string,
 	scopes?: Scope[],
 	allowedModels?: string[],
+	allowedCombos?: string[],
 	allowedConnections?: string[],
+	/**  A part of the allowed ones, where those are named. */
+	preferredConnections?: string[],
+	excludedAutoCandidates?: { [key in string]: KeyAutoCandidate[] },
+	/**  US dollars, above 0. */
+	budgetDailyUsd?: number | null,
+	budgetWeeklyUsd?: number | null,
+	budgetMonthlyUsd?: number | null,
+	/**  0.8 when absent. */
+	warningThreshold?: number | null,
+	/**  `daily` when absent. */
+	resetInterval?: Interval | null,
+	/**  `00:00` when absent. */
+	resetTime?: string | null,
+	tokenLimits?: KeyTokenLimit[],
 	expiresAt?: Instant | null,
+};
+
+/**  How near a limit is. */
+export type KeyLimitLevel = "within" | 
+/**  Past the key's warning threshold. */
+"warning" | 
+/**  Used up: the key is refused until the reset. */
+"exceeded";
+
+/**  Which requests a limit counts. */
+export type KeyLimitScope = "model" | "provider" | "global";
+
+export type KeyLimitUnit = "usd" | "tokens";
+
+/**  One limit of a key, and how much of it is used in the present period. */
+export type KeyLimitUse = {
+	unit: KeyLimitUnit,
+	scopeType: KeyLimitScope,
+	scopeValue: string | null,
+	interval: Interval,
+	/**  US dollars or tokens. */
+	limit: number,
+	/**  In the same unit. */
+	used: number,
+	/**  Requests of this period whose price is not known: their dollars are not among those used. */
+	unpricedRequests: number,
+	/**  Beginning of the period. */
+	since: Instant,
+	resetsAt: Instant,
+	level: KeyLimitLevel,
 };
 
 export type KeyRecord = {
@@ -1123,6 +1207,16 @@ export type KeySecret = {
 	/**  `sk-omni-` and 43 characters. */
 	key: string,
 	record: Key,
+};
+
+/**  So many tokens in a period, input and output together. */
+export type KeyTokenLimit = {
+	scopeType: KeyLimitScope,
+	/**  A provider's id, or a glob over a model's id and `provider/model`; absent where all requests count. */
+	scopeValue?: string | null,
+	tokenLimit: number,
+	/**  Its own period; the key's where absent. */
+	resetInterval?: Interval | null,
 };
 
 export type Keys = {
@@ -1155,7 +1249,7 @@ export type ManagementToken = {
 };
 
 /**  What left a candidate out. */
-export type Mechanism = "switched_off" | "key_allow_list" | "excluded_model" | "credential_gate" | "request_exhaustion" | "concurrency_cap" | "admission_lane" | "tool_limit" | "quota_cutoff" | "dialect_mismatch" | "circuit_breaker" | "provider_cooldown" | "connection_cooldown" | "terminal_state" | "model_lockout";
+export type Mechanism = "switched_off" | "key_allow_list" | "key_limit" | "excluded_model" | "credential_gate" | "request_exhaustion" | "concurrency_cap" | "admission_lane" | "tool_limit" | "quota_cutoff" | "dialect_mismatch" | "circuit_breaker" | "provider_cooldown" | "connection_cooldown" | "terminal_state" | "model_lockout";
 
 /**  Of this process. */
 export type MemoryUsage = {

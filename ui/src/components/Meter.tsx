@@ -1,5 +1,7 @@
-/** How much of something is used, as a bar in the colour of how it stands. */
+/** How much of something is used, as a bar in the colour of how it stands; and when it is all there again. */
+import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
+import { useNow } from "@/lib/use-now";
 
 export type MeterTone = "ready" | "degraded" | "blocked";
 
@@ -10,12 +12,14 @@ type MeterProps = {
   label: string;
   /** The figure in words. */
   text: string;
+  className?: string;
 };
 
 const fill: Record<MeterTone, string> = { ready: "bg-ready", degraded: "bg-degraded", blocked: "bg-blocked" };
 
-export function Meter({ part, tone, label, text }: MeterProps) {
-  if (part === null) return <span aria-hidden className="h-2 rounded-full border border-dashed" />;
+export function Meter({ part, tone, label, text, className }: MeterProps) {
+  if (part === null)
+    return <span aria-hidden className={cn("block h-2 rounded-full border border-dashed", className)} />;
   const percent = Math.round(Math.min(1, Math.max(0, part)) * 100);
   return (
     // biome-ignore lint/a11y/useSemanticElements: the element of that name does not take the colours of the states
@@ -26,9 +30,23 @@ export function Meter({ part, tone, label, text }: MeterProps) {
       aria-valuemax={100}
       aria-valuenow={percent}
       aria-valuetext={text}
-      className="h-2 overflow-hidden rounded-full bg-sunken"
+      className={cn("block h-2 overflow-hidden rounded-full bg-sunken", className)}
     >
       <span className={cn("block h-full rounded-full", fill[tone])} style={{ width: `${percent}%` }} />
     </span>
+  );
+}
+
+/** Counts down below an hour; above, the clock time says it better. */
+export function Reset({ at }: { at: string }) {
+  const words = useMessages().quota.resets;
+  const format = useFormat();
+  const now = useNow();
+  const instant = Date.parse(at);
+  const { form, text } = format.until(instant, now);
+  return (
+    <time dateTime={at} title={format.full(instant)}>
+      {words[form](text)}
+    </time>
   );
 }
