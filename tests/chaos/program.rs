@@ -122,7 +122,12 @@ impl Program {
 
     /// Sends a streamed request and returns the reply, unread.
     pub(crate) async fn ask(&self, http: &reqwest::Client, key: &str) -> reqwest::Response {
-        let body = acceptance::messages_body("anthropic/m1", true);
+        self.ask_for(http, key, "anthropic/m1").await
+    }
+
+    /// The same for any model.
+    pub(crate) async fn ask_for(&self, http: &reqwest::Client, key: &str, model: &str) -> reqwest::Response {
+        let body = acceptance::messages_body(model, true);
         let request = http.post(format!("{}/v1/messages", self.url)).header("x-api-key", key);
         request.header("content-type", "application/json").body(body).send().await.expect("an answer")
     }

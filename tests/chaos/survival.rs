@@ -262,6 +262,19 @@ impl Drop for SmallDisk {
     }
 }
 
+/// A pool of every account, which counts requests; its id.
+async fn pool(program: &Program, http: &reqwest::Client) -> String {
+    let shown = program.manage(http, Method::GET, "/api/providers", None).await;
+    let accounts: Vec<&str> =
+        shown["connections"].as_array().expect("connections").iter().filter_map(|one| one["id"].as_str()).collect();
+    let body = json!({
+        "name": "Team", "connections": accounts,
+        "dimensions": [{ "unit": "requests", "window": "daily", "limit": 100 }],
+    });
+    let made = program.manage(http, Method::POST, "/api/quota/pools", Some(body)).await;
+    made["pool"]["id"].as_str().expect("an id").to_owned()
+}
+
 /// CB-38: a breaker opens, refuses, is closed by its owner and serves, although nothing of it can be written.
 async fn breaks_in_memory(program: &Program, http: &reqwest::Client, key: &str, upstream: &FakeUpstream) {
     upstream.set_default(Step::error(503, "down"));
@@ -293,6 +306,7 @@ async fn a_full_disk_stops_the_log_and_not_the_traffic() {
     let id = accounts["connections"][0]["id"].as_str().expect("an id");
     let uncooled = json!({ "providerSpecificData": { "disableCooling": true, "baseUrl": upstream.base_url(domain::Dialect::Messages) } });
     program.manage(&http, Method::PATCH, &format!("/api/providers/{id}"), Some(uncooled)).await;
+    let pool = pool(&program, &http).await;
     let filler = disk.fill();
     let degraded = async {
         loop {
@@ -308,6 +322,14 @@ async fn a_full_disk_stops_the_log_and_not_the_traffic() {
     };
     tokio::time::timeout(PATIENCE, degraded).await.expect("health says that nothing can be written");
     breaks_in_memory(&program, &http, &key, &upstream).await;
+    // What keys share goes by memory alone.
+    for _ in 0..3 {
+        let reply = program.ask_for(&http, &key, "qtSd/team/anthropic/m1").await;
+        assert_eq!(reply.status(), 200, "a pool lets traffic through");
+        assert!(rest(reply).await.is_some());
+    }
+    let state = program.manage(&http, Method::GET, &format!("/api/quota/pools/{pool}/state"), None).await;
+    assert_eq!(state["dimensions"][0]["used"], 3.0, "{state}");
     // A write that cannot be kept is refused and not pretended.
     let account = json!({"provider": "openai", "name": "c2", "apiKey": "k".repeat(64)});
     let (status, reply) =

@@ -1,7 +1,7 @@
 //! A slow target gets company, and whoever says something useful first is the answer (gateway specification, 3.2).
 
-use acceptance::{Reply, chat_body};
-use domain::Millis;
+use acceptance::{Reply, beginning, chat_body};
+use domain::{Dialect, Millis};
 use fake_upstream::{Break, Gate, Step};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -175,7 +175,7 @@ async fn a_client_that_leaves_takes_both_calls_with_it() {
 #[tokio::test]
 async fn a_first_word_commits_and_what_breaks_after_it_is_not_replaced() {
     let (team, gate) = slow_first(json!({})).await;
-    team.world.script(&team.accounts[1]).then(Step::ok("a longer answer from 1").broken(400, Break::Close));
+    team.world.script(&team.accounts[1]).then(Step::sse([beginning(Dialect::Chat)]).broken(usize::MAX, Break::Close));
     let asking = ask(&team, true);
     silent_for(&team, DELAY).await;
     let reply = asking.await.expect("a reply");

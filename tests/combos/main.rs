@@ -6,6 +6,7 @@
 mod answers;
 mod gates;
 mod hedging;
+mod quota_share;
 mod relay;
 mod simulate;
 mod strategies;

@@ -1,7 +1,9 @@
 //! Every strategy through the whole gateway: one scenario each (gateway specification, 3.4).
 
 use acceptance::chat_body;
-use fake_upstream::Step;
+use domain::Millis;
+use fake_upstream::{Gate, Step};
+use http::Method;
 use serde_json::json;
 
 use crate::team::{PROVIDERS, Team, models, told, who};
@@ -277,4 +279,42 @@ async fn each_step_works_on_what_the_step_before_wrote() {
     assert!(sent(1).to_string().contains("from 0") && sent(1).to_string().contains("Improve the plan."));
     assert!(sent(2).to_string().contains("from 1") && sent(2)["stream"] == true);
     team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_is_known_of_success_and_speed_outlives_a_crash() {
+    let mut team = Team::start().await;
+    team.three("p2c").await;
+    for answer in [Step::error(400, "an odd thing"), Step::ok("from 0"), Step::error(400, "an odd thing")] {
+        team.world.script(&team.accounts[0]).then(answer);
+        team.ask("openai/m1").await;
+    }
+    let gate = Gate::closed();
+    team.world.script(&team.accounts[1]).then(Step::ok("from 1").held(&gate));
+    let (agent, body) = (team.world.agent(), chat_body("deepseek/m1", false));
+    let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", body).await });
+    team.world.wait_for_calls(&team.accounts[1], 1).await;
+    team.world.advance(Millis::seconds(9));
+    gate.open();
+    assert_eq!(who(&asking.await.expect("an answer")), 1);
+    let before = scores(&team).await;
+    // One of three good and at once; always good and slow; unknown.
+    let expected = [1.0 / 3.0 + 1.0, 1.0 + 1.0 / 9_010_f64.log10(), 0.75];
+    assert!(before.iter().zip(expected).all(|(score, expected)| (score - expected).abs() < 1e-9), "{before:?}");
+    team.world.crash().await;
+    assert_eq!(scores(&team).await, before);
+    team.world.advance(Millis::hours(25));
+    team.world.restart().await;
+    assert_eq!(scores(&team).await, [0.75; 3], "what is older than a day says nothing");
+    team.world.check_invariants().await;
+}
+
+/// What `p2c` compares, in the order of the accounts.
+async fn scores(team: &Team) -> [f64; 3] {
+    let told = team.world.managed(Method::GET, "/api/resilience/explain?model=team", None).await;
+    let targets = told["targets"].as_array().expect("targets");
+    PROVIDERS.map(|provider| {
+        let target = targets.iter().find(|target| target["provider"] == provider).expect("a target");
+        target["score"].as_f64().expect("a score")
+    })
 }

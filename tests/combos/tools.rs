@@ -93,3 +93,28 @@ async fn a_list_that_every_target_refuses_is_a_400_that_names_the_highest_limit(
     }
     team.world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn where_its_owner_allows_it_a_list_is_cut_to_what_the_provider_takes() {
+    // OF-02, decision 5
+    let team = Team::start().await;
+    team.three("priority").await;
+    team.world.set(json!({ "translation": { "toolLimitTruncate": true } })).await;
+    for (name, calls) in [("openai/m1", 2), ("team", 3)] {
+        if name == "openai/m1" {
+            refuses(&team, 0, REFUSAL);
+        }
+        let reply = ask(&team, name, 65).await;
+        assert_eq!(who(&reply), 0);
+        assert_eq!(reply.header("x-omniroute-warnings"), Some("TRUNCATED_TOOLS:64"));
+        let sent = team.world.calls(&team.accounts[0]);
+        assert_eq!(sent.len(), calls);
+        let tools = sent.last().expect("a call").json()["tools"].as_array().expect("tools").clone();
+        assert_eq!((tools.len(), &tools[63]["function"]["name"]), (64, &json!("t63")));
+    }
+    // Once for each target: who names a limit and refuses all the same is passed by.
+    team.world.script(&team.accounts[0]).then(Step::error(400, "too many tools, at most 10"));
+    assert_eq!(who(&ask(&team, "team", 65).await), 1);
+    assert_eq!(team.calls(), [5, 1, 0]);
+    team.world.check_invariants().await;
+}

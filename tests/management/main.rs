@@ -9,5 +9,6 @@ mod flags;
 mod keys;
 mod nodes;
 mod quota;
+mod quota_pools;
 mod rules;
 mod settings;

@@ -236,3 +236,46 @@ async fn what_an_account_may_be_given_is_stored_and_shown_and_nonsense_is_refuse
     assert_eq!(world.connection(&c1).await["rateLimitOverrides"]["tpd"], Value::Null);
     world.check_invariants().await;
 }
+
+/// Waits until an account's vendor has been heard so often, and the answer is taken up.
+async fn wait_until_heard(world: &World, connection: &Connection, times: u64) -> Value {
+    world.wait_for_endings(connection, times).await;
+    let mut shown = quota_of(world, connection).await;
+    for _ in 0..20 {
+        shown = quota_of(world, connection).await;
+    }
+    shown
+}
+
+#[tokio::test]
+async fn vendors_of_signed_in_accounts_are_asked_though_nobody_looks_and_of_no_others() {
+    let world = World::start().await;
+    let c1 = world.connect("claude", "c1").await;
+    let off = world.connect_with("claude", "off", json!({ "isActive": false })).await;
+    let banned = world.connect("claude", "banned").await;
+    let by_key = world.connect("deepseek", "key").await;
+    world.script_model(&c1, CLAUDE).then(report(40)).then(Step::error(500, "oops")).then(report(60));
+    world.change(&c1, json!({ "isActive": false })).await;
+    world.script_model(&banned, "m1").then(Step::error(403, "account has been deactivated"));
+    world.agent().post("/v1/messages", messages_body("claude/m1", false)).await;
+    world.change(&c1, json!({ "isActive": true })).await;
+    world.set(json!({ "quota": { "refreshIntervalMs": 600_000 } })).await;
+    assert_eq!(asked(&world, &c1, CLAUDE), 0, "not all at once");
+    world.advance(Millis::minutes(1));
+    assert_eq!(wait_until_heard(&world, &c1, 1).await["source"], "endpoint");
+    // An interval, and a little apart; what fails is asked for later, and the account is as it was.
+    for (pause, calls) in [(599, 1), (61, 2), (1_199, 2), (121, 3)] {
+        world.advance(Millis::seconds(pause));
+        wait_until_heard(&world, &c1, calls).await;
+        assert_eq!(asked(&world, &c1, CLAUDE) as u64, calls, "{pause}");
+    }
+    assert_eq!((world.cooling(&c1), world.breaker_state("claude")), (None, ("CLOSED", 0)));
+    for other in [&off, &banned, &by_key] {
+        assert_eq!((asked(&world, other, CLAUDE), asked(&world, other, "/user/balance")), (0, 0), "{}", other.name);
+    }
+    world.set(json!({ "quota": { "refreshIntervalMs": 0 } })).await;
+    world.advance(Millis::hours(1));
+    assert_eq!(quota_of(&world, &c1).await["windows"]["session"]["percentUsed"], 0.6);
+    assert_eq!(asked(&world, &c1, CLAUDE), 3, "switched off");
+    world.check_invariants().await;
+}

@@ -98,6 +98,8 @@ impl World {
             extra_headers: Mutex::default(),
         };
         world.run().await;
+        // Nor does anybody ask a vendor that a test does not ask.
+        world.set(json!({ "quota": { "refreshIntervalMs": 0 } })).await;
         let off = json!({ "enabled": false });
         let never = json!({ "intervalMinutes": 0 });
         let quiet = json!({ "waitForCooldown": off, "comboCooldownWait": off, "credentialHealthCheck": never });

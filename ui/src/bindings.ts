@@ -61,6 +61,12 @@ export const commands = {
 	quota_list: (input: QuotaFilter) => typedError<QuotaStatus, ControlError>(__TAURI_INVOKE("quota_list", { input })),
 	quota_refresh: (input: QuotaRefresh) => typedError<QuotaStatus, ControlError>(__TAURI_INVOKE("quota_refresh", { input })),
 	quota_history: (input: QuotaHistoryQuery) => typedError<QuotaHistory, ControlError>(__TAURI_INVOKE("quota_history", { input })),
+	quota_pools_list: () => typedError<QuotaPools, ControlError>(__TAURI_INVOKE("quota_pools_list")),
+	quota_pool_get: (id: string) => typedError<QuotaPoolReply, ControlError>(__TAURI_INVOKE("quota_pool_get", { id })),
+	quota_pool_create: (input: QuotaPoolDraft) => typedError<QuotaPoolReply, ControlError>(__TAURI_INVOKE("quota_pool_create", { input })),
+	quota_pool_update: (id: string, input: QuotaPoolChange) => typedError<QuotaPoolReply, ControlError>(__TAURI_INVOKE("quota_pool_update", { id, input })),
+	quota_pool_delete: (id: string) => typedError<Done, ControlError>(__TAURI_INVOKE("quota_pool_delete", { id })),
+	quota_pool_state: (id: string) => typedError<QuotaPoolState, ControlError>(__TAURI_INVOKE("quota_pool_state", { id })),
 	resilience_get: () => typedError<ResilienceTree, ControlError>(__TAURI_INVOKE("resilience_get")),
 	resilience_update: (input: ResiliencePatch) => typedError<ResilienceUpdated, ControlError>(__TAURI_INVOKE("resilience_update", { input })),
 	resilience_reset: (input: BreakerSelection) => typedError<ResilienceReset, ControlError>(__TAURI_INVOKE("resilience_reset", { input })),
@@ -100,7 +106,7 @@ export const commands = {
 };
 
 /* Constants */
-export const operations = [{"name":"app_get","method":"GET","path":"/api/app","kind":"read","topics":["keys","settings"],"open":false,"status":200,"summary":"The program: version, data folder, address"},{"name":"health_get","method":"GET","path":"/api/monitoring/health","kind":"read","topics":["connections","cooldowns","breakers","lockouts","keys"],"open":true,"status":200,"summary":"Health, without a token"},{"name":"health_history","method":"GET","path":"/api/monitoring/health/history","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"How requests fared in the last minutes"},{"name":"catalog_providers","method":"GET","path":"/api/catalog/providers","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Providers that can be connected"},{"name":"connections_list","method":"GET","path":"/api/providers","kind":"read","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Connections, by provider and priority"},{"name":"connection_get","method":"GET","path":"/api/providers/{id}","kind":"read","topics":["connections","cooldowns","breakers","lockouts"],"open":false,"status":200,"summary":"One connection with its health"},{"name":"connection_models","method":"GET","path":"/api/providers/{id}/models","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Models a connection offers"},{"name":"nodes_list","method":"GET","path":"/api/provider-nodes","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Custom providers"},{"name":"node_get","method":"GET","path":"/api/provider-nodes/{id}","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"One custom provider"},{"name":"keys_list","method":"GET","path":"/api/keys","kind":"read","topics":["keys","usage"],"open":false,"status":200,"summary":"Client keys with what they may use and have spent, without the keys themselves"},{"name":"aliases_list","method":"GET","path":"/api/models/aliases","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"The user's own names for models"},{"name":"combos_list","method":"GET","path":"/api/combos","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos in their order"},{"name":"combos_metrics","method":"GET","path":"/api/combos/metrics","kind":"read","topics":["combos","requests"],"open":false,"status":200,"summary":"What each combo and each of its targets did of late"},{"name":"combo_get","method":"GET","path":"/api/combos/{id}","kind":"read","topics":["combos","connections"],"open":false,"status":200,"summary":"One combo, and what is worth knowing about it"},{"name":"combo_preview","method":"POST","path":"/api/combos/preview","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"What a combo would do, before it is saved"},{"name":"combos_export","method":"GET","path":"/api/combos/export","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos as a document for another installation"},{"name":"combo_mappings_list","method":"GET","path":"/api/model-combo-mappings","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Patterns of model names that lead to a combo, in the order in which they are asked"},{"name":"models_list","method":"GET","path":"/api/models/catalog","kind":"read","topics":["connections","combos"],"open":false,"status":200,"summary":"Models that can be asked for"},{"name":"requests_list","method":"GET","path":"/api/requests","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The request log, newest first"},{"name":"request_get","method":"GET","path":"/api/requests/{id}","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The story of one request"},{"name":"usage_summary","method":"GET","path":"/api/usage/summary","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"Consumption in groups"},{"name":"quota_list","method":"GET","path":"/api/usage/quota","kind":"read","topics":["quota","connections"],"open":false,"status":200,"summary":"What is left of accounts"},{"name":"quota_history","method":"GET","path":"/api/usage/quota/history","kind":"read","topics":["quota"],"open":false,"status":200,"summary":"How the windows of one account filled"},{"name":"resilience_get","method":"GET","path":"/api/resilience","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The resilience settings"},{"name":"breakers_list","method":"GET","path":"/api/resilience/breakers","kind":"read","topics":["breakers"],"open":false,"status":200,"summary":"Circuit breakers with their latest changes"},{"name":"model_cooldowns_list","method":"GET","path":"/api/resilience/model-cooldowns","kind":"read","topics":["lockouts","connections"],"open":false,"status":200,"summary":"Models that rest on one account"},{"name":"cooldowns_list","method":"GET","path":"/api/resilience/cooldowns","kind":"read","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Connections, and what keeps each out of routing"},{"name":"resilience_connections","method":"GET","path":"/api/resilience/connections","kind":"read","topics":["connections","cooldowns","breakers","lockouts","usage"],"open":false,"status":200,"summary":"Connections and breakers with what they did of late"},{"name":"resilience_explain","method":"GET","path":"/api/resilience/explain","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"Where a model would go now, and who is left out"},{"name":"settings_get","method":"GET","path":"/api/settings","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The settings tree with its sources"},{"name":"settings_fields","method":"GET","path":"/api/settings/fields","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"What each setting is: bounds, default, source"},{"name":"feature_flags_list","method":"GET","path":"/api/settings/feature-flags","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"Settings that are known by a variable's name, in groups"},{"name":"management_token_get","method":"GET","path":"/api/management-token","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The management token"},{"name":"connection_create","method":"POST","path":"/api/providers","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a connection"},{"name":"connection_update","method":"PATCH","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Change a connection"},{"name":"connection_delete","method":"DELETE","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Remove a connection"},{"name":"connection_restore","method":"POST","path":"/api/providers/{id}/restore","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Undo the removal of a connection"},{"name":"connection_test","method":"POST","path":"/api/providers/{id}/test","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Test a connection; success clears its errors"},{"name":"connection_reset","method":"POST","path":"/api/providers/{id}/reset","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Clear a connection's errors"},{"name":"connections_test","method":"POST","path":"/api/providers/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Test several connections; changes nothing"},{"name":"connection_validate","method":"POST","path":"/api/providers/validate","kind":"change","topics":[],"open":false,"status":200,"summary":"Try a credential without storing it"},{"name":"connections_order","method":"PUT","path":"/api/providers/order","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Set the order of a provider's connections"},{"name":"node_create","method":"POST","path":"/api/provider-nodes","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a custom provider"},{"name":"node_update","method":"PATCH","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Change a custom provider"},{"name":"node_delete","method":"DELETE","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Remove a custom provider"},{"name":"node_test","method":"POST","path":"/api/provider-nodes/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask a custom provider for its models"},{"name":"key_create","method":"POST","path":"/api/keys","kind":"change","topics":["keys"],"open":false,"status":201,"summary":"Make a client key, shown once"},{"name":"key_update","method":"PATCH","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Change a client key"},{"name":"key_rotate","method":"POST","path":"/api/keys/{id}/rotate","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Replace a client key; the old one stops at once"},{"name":"key_delete","method":"DELETE","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Revoke a client key"},{"name":"alias_create","method":"POST","path":"/api/models/aliases","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Name a model"},{"name":"alias_update","method":"PATCH","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a name"},{"name":"alias_delete","method":"DELETE","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a name"},{"name":"combo_create","method":"POST","path":"/api/combos","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Make a combo"},{"name":"combo_update","method":"PATCH","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a combo"},{"name":"combo_delete","method":"DELETE","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a combo that nothing leads to"},{"name":"combos_reorder","method":"PUT","path":"/api/combos/order","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Set the order of the combos"},{"name":"combo_duplicate","method":"POST","path":"/api/combos/{id}/duplicate","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Copy a combo under another name"},{"name":"combos_import","method":"POST","path":"/api/combos/import","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Take combos over from a document, all or none"},{"name":"combo_test","method":"POST","path":"/api/combos/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask every target of a combo; changes no health"},{"name":"combo_mapping_create","method":"POST","path":"/api/model-combo-mappings","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Lead names of models to a combo"},{"name":"combo_mapping_update","method":"PATCH","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a mapping"},{"name":"combo_mapping_delete","method":"DELETE","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a mapping"},{"name":"requests_delete","method":"DELETE","path":"/api/requests","kind":"change","topics":["requests","usage"],"open":false,"status":200,"summary":"Delete from the request log"},{"name":"quota_refresh","method":"POST","path":"/api/usage/quota/refresh","kind":"change","topics":["quota"],"open":false,"status":200,"summary":"Ask vendors what is left of accounts"},{"name":"resilience_update","method":"PATCH","path":"/api/resilience","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change resilience settings"},{"name":"resilience_reset","method":"POST","path":"/api/resilience/reset","kind":"change","topics":["breakers","lockouts"],"open":false,"status":200,"summary":"Close all circuit breakers and end all model locks"},{"name":"health_reset","method":"DELETE","path":"/api/monitoring/health","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close all circuit breakers"},{"name":"breaker_reset","method":"POST","path":"/api/resilience/breakers/{id}/reset","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close one provider's circuit breaker"},{"name":"model_cooldowns_clear","method":"DELETE","path":"/api/resilience/model-cooldowns","kind":"change","topics":["lockouts"],"open":false,"status":200,"summary":"End model locks"},{"name":"cooldowns_clear","method":"POST","path":"/api/resilience/cooldowns","kind":"change","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Make connections eligible again; terminal states stay"},{"name":"banned_signals_preview","method":"POST","path":"/api/resilience/banned-signals/preview","kind":"change","topics":[],"open":false,"status":200,"summary":"What a phrase would have hit, had it been a ban signal"},{"name":"routing_simulate","method":"POST","path":"/api/routing/simulate","kind":"change","topics":[],"open":false,"status":200,"summary":"Choices on a copy of the state, or recorded requests under other settings"},{"name":"feature_flag_set","method":"PUT","path":"/api/settings/feature-flags/{id}","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Set a feature flag"},{"name":"feature_flag_unset","method":"DELETE","path":"/api/settings/feature-flags/{id}","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Let the environment or the default decide a feature flag"},{"name":"settings_update","method":"PATCH","path":"/api/settings","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change settings"},{"name":"management_token_rotate","method":"POST","path":"/api/management-token/rotate","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Replace the management token"}] as const;
+export const operations = [{"name":"app_get","method":"GET","path":"/api/app","kind":"read","topics":["keys","settings"],"open":false,"status":200,"summary":"The program: version, data folder, address"},{"name":"health_get","method":"GET","path":"/api/monitoring/health","kind":"read","topics":["connections","cooldowns","breakers","lockouts","keys"],"open":true,"status":200,"summary":"Health, without a token"},{"name":"health_history","method":"GET","path":"/api/monitoring/health/history","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"How requests fared in the last minutes"},{"name":"catalog_providers","method":"GET","path":"/api/catalog/providers","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Providers that can be connected"},{"name":"connections_list","method":"GET","path":"/api/providers","kind":"read","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Connections, by provider and priority"},{"name":"connection_get","method":"GET","path":"/api/providers/{id}","kind":"read","topics":["connections","cooldowns","breakers","lockouts"],"open":false,"status":200,"summary":"One connection with its health"},{"name":"connection_models","method":"GET","path":"/api/providers/{id}/models","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Models a connection offers"},{"name":"nodes_list","method":"GET","path":"/api/provider-nodes","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"Custom providers"},{"name":"node_get","method":"GET","path":"/api/provider-nodes/{id}","kind":"read","topics":["connections"],"open":false,"status":200,"summary":"One custom provider"},{"name":"keys_list","method":"GET","path":"/api/keys","kind":"read","topics":["keys","usage"],"open":false,"status":200,"summary":"Client keys with what they may use and have spent, without the keys themselves"},{"name":"aliases_list","method":"GET","path":"/api/models/aliases","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"The user's own names for models"},{"name":"combos_list","method":"GET","path":"/api/combos","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos in their order"},{"name":"combos_metrics","method":"GET","path":"/api/combos/metrics","kind":"read","topics":["combos","requests"],"open":false,"status":200,"summary":"What each combo and each of its targets did of late"},{"name":"combo_get","method":"GET","path":"/api/combos/{id}","kind":"read","topics":["combos","connections"],"open":false,"status":200,"summary":"One combo, and what is worth knowing about it"},{"name":"combo_preview","method":"POST","path":"/api/combos/preview","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"What a combo would do, before it is saved"},{"name":"combos_export","method":"GET","path":"/api/combos/export","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Combos as a document for another installation"},{"name":"combo_mappings_list","method":"GET","path":"/api/model-combo-mappings","kind":"read","topics":["combos"],"open":false,"status":200,"summary":"Patterns of model names that lead to a combo, in the order in which they are asked"},{"name":"models_list","method":"GET","path":"/api/models/catalog","kind":"read","topics":["connections","combos"],"open":false,"status":200,"summary":"Models that can be asked for"},{"name":"requests_list","method":"GET","path":"/api/requests","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The request log, newest first"},{"name":"request_get","method":"GET","path":"/api/requests/{id}","kind":"read","topics":["requests"],"open":false,"status":200,"summary":"The story of one request"},{"name":"usage_summary","method":"GET","path":"/api/usage/summary","kind":"read","topics":["usage"],"open":false,"status":200,"summary":"Consumption in groups"},{"name":"quota_list","method":"GET","path":"/api/usage/quota","kind":"read","topics":["quota","connections"],"open":false,"status":200,"summary":"What is left of accounts"},{"name":"quota_history","method":"GET","path":"/api/usage/quota/history","kind":"read","topics":["quota"],"open":false,"status":200,"summary":"How the windows of one account filled"},{"name":"quota_pools_list","method":"GET","path":"/api/quota/pools","kind":"read","topics":["quota","keys"],"open":false,"status":200,"summary":"Accounts that keys share"},{"name":"quota_pool_get","method":"GET","path":"/api/quota/pools/{id}","kind":"read","topics":["quota","keys"],"open":false,"status":200,"summary":"One quota pool"},{"name":"quota_pool_state","method":"GET","path":"/api/quota/pools/{id}/state","kind":"read","topics":["quota","keys","connections","usage"],"open":false,"status":200,"summary":"What each key used of a quota pool, and how its accounts stand"},{"name":"resilience_get","method":"GET","path":"/api/resilience","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The resilience settings"},{"name":"breakers_list","method":"GET","path":"/api/resilience/breakers","kind":"read","topics":["breakers"],"open":false,"status":200,"summary":"Circuit breakers with their latest changes"},{"name":"model_cooldowns_list","method":"GET","path":"/api/resilience/model-cooldowns","kind":"read","topics":["lockouts","connections"],"open":false,"status":200,"summary":"Models that rest on one account"},{"name":"cooldowns_list","method":"GET","path":"/api/resilience/cooldowns","kind":"read","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Connections, and what keeps each out of routing"},{"name":"resilience_connections","method":"GET","path":"/api/resilience/connections","kind":"read","topics":["connections","cooldowns","breakers","lockouts","usage"],"open":false,"status":200,"summary":"Connections and breakers with what they did of late"},{"name":"resilience_explain","method":"GET","path":"/api/resilience/explain","kind":"read","topics":["connections","cooldowns","breakers","lockouts","combos"],"open":false,"status":200,"summary":"Where a model would go now, and who is left out"},{"name":"settings_get","method":"GET","path":"/api/settings","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The settings tree with its sources"},{"name":"settings_fields","method":"GET","path":"/api/settings/fields","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"What each setting is: bounds, default, source"},{"name":"feature_flags_list","method":"GET","path":"/api/settings/feature-flags","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"Settings that are known by a variable's name, in groups"},{"name":"management_token_get","method":"GET","path":"/api/management-token","kind":"read","topics":["settings"],"open":false,"status":200,"summary":"The management token"},{"name":"connection_create","method":"POST","path":"/api/providers","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a connection"},{"name":"connection_update","method":"PATCH","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns"],"open":false,"status":200,"summary":"Change a connection"},{"name":"connection_delete","method":"DELETE","path":"/api/providers/{id}","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Remove a connection"},{"name":"connection_restore","method":"POST","path":"/api/providers/{id}/restore","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Undo the removal of a connection"},{"name":"connection_test","method":"POST","path":"/api/providers/{id}/test","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Test a connection; success clears its errors"},{"name":"connection_reset","method":"POST","path":"/api/providers/{id}/reset","kind":"change","topics":["connections","cooldowns","lockouts"],"open":false,"status":200,"summary":"Clear a connection's errors"},{"name":"connections_test","method":"POST","path":"/api/providers/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Test several connections; changes nothing"},{"name":"connection_validate","method":"POST","path":"/api/providers/validate","kind":"change","topics":[],"open":false,"status":200,"summary":"Try a credential without storing it"},{"name":"connections_order","method":"PUT","path":"/api/providers/order","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Set the order of a provider's connections"},{"name":"node_create","method":"POST","path":"/api/provider-nodes","kind":"change","topics":["connections"],"open":false,"status":201,"summary":"Add a custom provider"},{"name":"node_update","method":"PATCH","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Change a custom provider"},{"name":"node_delete","method":"DELETE","path":"/api/provider-nodes/{id}","kind":"change","topics":["connections"],"open":false,"status":200,"summary":"Remove a custom provider"},{"name":"node_test","method":"POST","path":"/api/provider-nodes/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask a custom provider for its models"},{"name":"key_create","method":"POST","path":"/api/keys","kind":"change","topics":["keys"],"open":false,"status":201,"summary":"Make a client key, shown once"},{"name":"key_update","method":"PATCH","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Change a client key"},{"name":"key_rotate","method":"POST","path":"/api/keys/{id}/rotate","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Replace a client key; the old one stops at once"},{"name":"key_delete","method":"DELETE","path":"/api/keys/{id}","kind":"change","topics":["keys"],"open":false,"status":200,"summary":"Revoke a client key"},{"name":"alias_create","method":"POST","path":"/api/models/aliases","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Name a model"},{"name":"alias_update","method":"PATCH","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a name"},{"name":"alias_delete","method":"DELETE","path":"/api/models/aliases/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a name"},{"name":"combo_create","method":"POST","path":"/api/combos","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Make a combo"},{"name":"combo_update","method":"PATCH","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a combo"},{"name":"combo_delete","method":"DELETE","path":"/api/combos/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a combo that nothing leads to"},{"name":"combos_reorder","method":"PUT","path":"/api/combos/order","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Set the order of the combos"},{"name":"combo_duplicate","method":"POST","path":"/api/combos/{id}/duplicate","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Copy a combo under another name"},{"name":"combos_import","method":"POST","path":"/api/combos/import","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Take combos over from a document, all or none"},{"name":"combo_test","method":"POST","path":"/api/combos/{id}/test","kind":"change","topics":[],"open":false,"status":200,"summary":"Ask every target of a combo; changes no health"},{"name":"combo_mapping_create","method":"POST","path":"/api/model-combo-mappings","kind":"change","topics":["combos"],"open":false,"status":201,"summary":"Lead names of models to a combo"},{"name":"combo_mapping_update","method":"PATCH","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Change a mapping"},{"name":"combo_mapping_delete","method":"DELETE","path":"/api/model-combo-mappings/{id}","kind":"change","topics":["combos"],"open":false,"status":200,"summary":"Remove a mapping"},{"name":"requests_delete","method":"DELETE","path":"/api/requests","kind":"change","topics":["requests","usage"],"open":false,"status":200,"summary":"Delete from the request log"},{"name":"quota_refresh","method":"POST","path":"/api/usage/quota/refresh","kind":"change","topics":["quota"],"open":false,"status":200,"summary":"Ask vendors what is left of accounts"},{"name":"quota_pool_create","method":"POST","path":"/api/quota/pools","kind":"change","topics":["quota"],"open":false,"status":201,"summary":"Share accounts among keys"},{"name":"quota_pool_update","method":"PATCH","path":"/api/quota/pools/{id}","kind":"change","topics":["quota"],"open":false,"status":200,"summary":"Change a quota pool"},{"name":"quota_pool_delete","method":"DELETE","path":"/api/quota/pools/{id}","kind":"change","topics":["quota"],"open":false,"status":200,"summary":"Remove a quota pool"},{"name":"resilience_update","method":"PATCH","path":"/api/resilience","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change resilience settings"},{"name":"resilience_reset","method":"POST","path":"/api/resilience/reset","kind":"change","topics":["breakers","lockouts"],"open":false,"status":200,"summary":"Close all circuit breakers and end all model locks"},{"name":"health_reset","method":"DELETE","path":"/api/monitoring/health","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close all circuit breakers"},{"name":"breaker_reset","method":"POST","path":"/api/resilience/breakers/{id}/reset","kind":"change","topics":["breakers"],"open":false,"status":200,"summary":"Close one provider's circuit breaker"},{"name":"model_cooldowns_clear","method":"DELETE","path":"/api/resilience/model-cooldowns","kind":"change","topics":["lockouts"],"open":false,"status":200,"summary":"End model locks"},{"name":"cooldowns_clear","method":"POST","path":"/api/resilience/cooldowns","kind":"change","topics":["cooldowns","lockouts","connections"],"open":false,"status":200,"summary":"Make connections eligible again; terminal states stay"},{"name":"banned_signals_preview","method":"POST","path":"/api/resilience/banned-signals/preview","kind":"change","topics":[],"open":false,"status":200,"summary":"What a phrase would have hit, had it been a ban signal"},{"name":"routing_simulate","method":"POST","path":"/api/routing/simulate","kind":"change","topics":[],"open":false,"status":200,"summary":"Choices on a copy of the state, or recorded requests under other settings"},{"name":"feature_flag_set","method":"PUT","path":"/api/settings/feature-flags/{id}","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Set a feature flag"},{"name":"feature_flag_unset","method":"DELETE","path":"/api/settings/feature-flags/{id}","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Let the environment or the default decide a feature flag"},{"name":"settings_update","method":"PATCH","path":"/api/settings","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Change settings"},{"name":"management_token_rotate","method":"POST","path":"/api/management-token/rotate","kind":"change","topics":["settings"],"open":false,"status":200,"summary":"Replace the management token"}] as const;
 
 /* Types */
 /**  A user's own name for a model. */
@@ -1504,6 +1510,30 @@ export type ProviderSummary = {
 	monitoredCount: number,
 };
 
+/**  How one account of a pool stands. */
+export type QuotaAccountState = {
+	connectionId: string,
+	provider: string,
+	name: string,
+	/**  A window is used up: it is asked last. */
+	saturated: boolean,
+	windows: { [key in string]: QuotaWindow },
+	/**  Requests under way. */
+	inFlight: number,
+	/**  Requests that may be under way at once; `null`, any number. */
+	maxConcurrent: number | null,
+};
+
+/**  One key's part. */
+export type QuotaAllocation = {
+	apiKeyId: string,
+	/**  From 0 upwards. Its share is its part of all weights. */
+	weight: number,
+	/**  Never more than this, however much is left; in the unit of the first dimension. */
+	capValue?: number | null,
+	policy: QuotaPolicy,
+};
+
 export type QuotaBalance = {
 	/**  `USD`, `CNY`, `credits`, … */
 	currency: string,
@@ -1533,6 +1563,26 @@ export type QuotaConnection = {
 	message: string | null,
 };
 
+/**  How much there is to share in one window. */
+export type QuotaDimension = {
+	unit: QuotaUnit,
+	window: QuotaPeriod,
+	/**  In the unit, above 0; of `percent`, 100 is everything. */
+	limit: number,
+};
+
+export type QuotaDimensionState = {
+	unit: QuotaUnit,
+	window: QuotaPeriod,
+	limit: number,
+	/**  By all keys, in the unit. */
+	used: number,
+	/**  The fraction that is used up according to the vendors; `null` where they do not say. */
+	measured: number | null,
+	/**  Half of it is used up: policies decide who may exceed a share. */
+	strict: boolean,
+};
+
 export type QuotaFilter = {
 	/**  Provider id. */
 	provider?: string | null,
@@ -1549,12 +1599,114 @@ export type QuotaHistoryQuery = {
 	since?: Instant | null,
 };
 
+/**  What one key used of a pool. */
+export type QuotaKeyState = {
+	/**  `null`: requests without a key. */
+	apiKeyId: string | null,
+	/**  `null` when the key is gone. */
+	name: string | null,
+	/**  `null` for a key without a part. */
+	policy: QuotaPolicy | null,
+	standing: QuotaStanding,
+	/**  When a refused key may ask again; `null`, never as things are. */
+	until: Instant | null,
+	/**  One for each dimension, in their order. */
+	uses: QuotaKeyUse[],
+};
+
+export type QuotaKeyUse = {
+	/**  In the unit of the dimension. */
+	used: number,
+	/**  What it may use of it. */
+	share: number,
+};
+
+/**  How long a quota pool counts. */
+export type QuotaPeriod = "5h" | "hourly" | "daily" | "weekly" | 
+/**  Thirty days. */
+"monthly";
+
 export type QuotaPoint = {
 	window: string,
 	at: Instant,
 	/**  A fraction, 0 to 1. */
 	percentUsed: number | null,
 	resetAt: Instant | null,
+};
+
+/**  What happens at the end of a key's share once half of a pool is used. */
+export type QuotaPolicy = 
+/**  Refused. */
+"hard" | 
+/**  Served, and leaves room for others. */
+"soft" | 
+/**  May use what others leave. */
+"burst";
+
+/**  Accounts, how much of them there is to share, and who gets which part. */
+export type QuotaPool = {
+	id: string,
+	name: string,
+	/**  Lower-case letters and digits: its models are reachable as `qtSd/<slug>/<provider>/<model>`. */
+	slug: string,
+	/**  Connection ids. One that was removed may stand here until it is gone for good. */
+	connections: string[],
+	dimensions: QuotaDimension[],
+	/**  Empty: every key may use everything. */
+	allocations: QuotaAllocation[],
+	createdAt: Instant,
+	updatedAt: Instant,
+};
+
+/**  A change to a pool: absent members stay, `null` unsets. */
+export type QuotaPoolChange = {
+	name?: string | null,
+	slug?: string | null,
+	connections?: string[] | null,
+	dimensions?: QuotaDimension[] | null,
+	allocations?: QuotaAllocation[] | null,
+	/**  As read; a pool that was changed meanwhile is refused. */
+	updatedAt?: Instant | null,
+};
+
+export type QuotaPoolDraft = {
+	name: string,
+	/**  Made of the name when absent. */
+	slug?: string | null,
+	/**  Connection ids, at least one. */
+	connections: string[],
+	/**  Those that the subscriptions of its accounts are known to have when absent. */
+	dimensions?: QuotaDimension[] | null,
+	allocations?: QuotaAllocation[],
+};
+
+export type QuotaPoolReply = {
+	pool: QuotaPool,
+};
+
+/**  How a pool stands now. */
+export type QuotaPoolState = {
+	pool: QuotaPool,
+	dimensions: QuotaDimensionState[],
+	/**  Those that have a part of it, then those that used it without one. */
+	keys: QuotaKeyState[],
+	accounts: QuotaAccountState[],
+	/**  Names that agents can ask for, as far as models are known. */
+	models: string[],
+};
+
+export type QuotaPools = {
+	/**  By name. */
+	pools: QuotaPool[],
+	/**  What subscriptions are known to limit. */
+	presets: QuotaPreset[],
+};
+
+/**  What a provider's subscription is known to limit. */
+export type QuotaPreset = {
+	/**  Provider id. */
+	provider: string,
+	dimensions: QuotaDimension[],
 };
 
 /**  Whose quota to ask for. */
@@ -1565,10 +1717,22 @@ export type QuotaRefresh = {
 
 export type QuotaSource = "endpoint" | "headers" | "learned" | "manual";
 
+/**  What a key is told that asks now. */
+export type QuotaStanding = 
+/**  It is served. */
+"allowed" | 
+/**  It is served and leaves room for those within their share. */
+"lowered" | 
+/**  429. */
+"refused";
+
 export type QuotaStatus = {
 	/**  By provider, then priority. */
 	connections: QuotaConnection[],
 };
+
+/**  What a quota pool counts. */
+export type QuotaUnit = "percent" | "requests" | "tokens" | "usd";
 
 export type QuotaWindow = {
 	/**  A fraction, 0 to 1. A window whose reset has passed is full again. */
@@ -1884,7 +2048,9 @@ export type RouteKind =
 /**  Several models under one name. */
 "combo" | 
 /**  Every model of every account, scored. */
-"auto";
+"auto" | 
+/**  A model of a quota pool. */
+"quota-share";
 
 /**  What is different in the second run. */
 export type RoutingChange = {

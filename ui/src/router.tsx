@@ -27,6 +27,8 @@ import { AddNamePanel, NamePanel } from "@/features/names/NamePanels";
 import { NamesScreen } from "@/features/names/NamesScreen";
 import { ProviderScreen } from "@/features/providers/ProviderScreen";
 import { ProvidersScreen } from "@/features/providers/ProvidersScreen";
+import { AddPoolPanel, PoolPanel } from "@/features/quota/PoolPanels";
+import { PoolsScreen } from "@/features/quota/PoolsScreen";
 import { QuotaScreen } from "@/features/quota/QuotaScreen";
 import { RequestPanel } from "@/features/requests/RequestPanel";
 import { RequestsScreen } from "@/features/requests/RequestsScreen";
@@ -152,6 +154,9 @@ const cooldowns = createRoute({
   component: CooldownsScreen,
 });
 const quota = createRoute({ getParentRoute: () => monitoring, path: "/quota", component: QuotaScreen });
+const pools = createRoute({ getParentRoute: () => monitoring, path: "/quota/pools", component: PoolsScreen });
+const addPool = createRoute({ getParentRoute: () => pools, path: "/add", staticData: panel, component: AddPoolPanel });
+const pool = createRoute({ getParentRoute: () => pools, path: "/$poolId", staticData: panel, component: PoolPanel });
 const explain = createRoute({
   getParentRoute: () => monitoring,
   path: "/explain",
@@ -204,7 +209,14 @@ const routeTree = root.addChildren([
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
   combo.addChildren([comboTest]),
-  monitoring.addChildren([health.addChildren([breaker]), cooldowns, quota, explain, simulate]),
+  monitoring.addChildren([
+    health.addChildren([breaker]),
+    cooldowns,
+    quota,
+    pools.addChildren([addPool, pool]),
+    explain,
+    simulate,
+  ]),
   settings.addChildren([
     general,
     resilience,

@@ -38,6 +38,9 @@ pub(crate) enum Command {
     /// Keys that agents present
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Accounts that several keys share
+    #[command(subcommand)]
+    Pool(PoolCommand),
 }
 
 #[derive(Debug, Args)]
@@ -196,6 +199,42 @@ pub(crate) struct CreateKey {
     pub(crate) expires_at: Option<String>,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum PoolCommand {
+    /// Share accounts among keys
+    Create(CreatePool),
+    /// List pools
+    List,
+    /// Show what each key used of a pool
+    Show {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Remove a pool; its accounts and keys stay
+    Remove {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreatePool {
+    #[arg(long)]
+    pub(crate) name: String,
+    /// Short name in the names of its models; made of the name when absent
+    #[arg(long, value_name = "S")]
+    pub(crate) slug: Option<String>,
+    /// An account of the pool; can be repeated
+    #[arg(long = "connection", value_name = "ID", required = true)]
+    pub(crate) connections: Vec<String>,
+    /// What there is to share, such as 1500:requests:hourly; can be repeated, those of the plan when absent
+    #[arg(long = "limit", value_name = "AMOUNT:UNIT:WINDOW")]
+    pub(crate) limits: Vec<String>,
+    /// A key's part, such as ID:3:hard; can be repeated
+    #[arg(long = "key", value_name = "ID:WEIGHT[:POLICY]")]
+    pub(crate) keys: Vec<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -234,6 +273,10 @@ mod tests {
             "omniroute combo import -",
             "omniroute key list",
             "omniroute key revoke 1",
+            "omniroute pool create --name team --connection c1 --limit 1500:requests:hourly --key k1:3:hard --key k2:1",
+            "omniroute pool list --json",
+            "omniroute pool show 1",
+            "omniroute pool remove 1",
         ] {
             let parsed = Arguments::try_parse_from(line.split(' '));
             assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
@@ -255,6 +298,7 @@ mod tests {
             "omniroute key create --name k --budget-daily much",
             "omniroute key create --name k --token-limit openai=many",
             "omniroute key create --name k --reset-interval yearly",
+            "omniroute pool create --name team",
         ] {
             let refused = Arguments::try_parse_from(line.split(' ')).expect_err(line);
             assert_eq!(refused.exit_code(), 2, "{line}");

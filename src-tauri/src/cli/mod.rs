@@ -5,6 +5,7 @@ mod client;
 mod combo;
 mod connection;
 mod key;
+mod pool;
 mod serve;
 mod status;
 mod text;
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(threads()).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             say(&format!("the system gives no threads: {error}"));
@@ -66,6 +67,12 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
     };
     runtime.block_on(dispatch(arguments))
+}
+
+/// Threads that serve: half as many as there are processors. The agent, and a model on this computer, need the others; and
+/// tasks of one request that share a thread hand over to each other without waking another.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
 
 async fn dispatch(arguments: Arguments) -> ExitCode {
@@ -77,6 +84,7 @@ async fn dispatch(arguments: Arguments) -> ExitCode {
         Command::Connection(command) => connection::run(&context, url, command).await,
         Command::Combo(command) => combo::run(&context, url, command).await,
         Command::Key(command) => key::run(&context, url, command).await,
+        Command::Pool(command) => pool::run(&context, url, command).await,
     };
     done.unwrap_or_else(|error| refused(&context, &error))
 }

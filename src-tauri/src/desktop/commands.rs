@@ -4,8 +4,8 @@
 use control::view::*;
 use control::{
     ControlError, aliases, app, banned_signals, breakers, catalog, combo_mappings, combos, connections, cooldowns,
-    explain, flags, health, health_history, keys, lockouts, management_token, models, nodes, probes, quota, requests,
-    resilience, resilience_connections, settings, simulate, usage,
+    explain, flags, health, health_history, keys, lockouts, management_token, models, nodes, probes, quota,
+    quota_pools, requests, resilience, resilience_connections, settings, simulate, usage,
 };
 use tauri::State;
 
@@ -98,6 +98,12 @@ command!(usage::usage_summary(input: UsageQuery) -> UsageSummary);
 command!(quota::quota_list(input: QuotaFilter) -> QuotaStatus);
 command!(quota::quota_refresh(input: QuotaRefresh) -> QuotaStatus);
 command!(quota::quota_history(input: QuotaHistoryQuery) -> QuotaHistory);
+command!(quota_pools::quota_pools_list() -> QuotaPools);
+command!(quota_pools::quota_pool_get(id) -> QuotaPoolReply);
+command!(quota_pools::quota_pool_create(input: QuotaPoolDraft) -> QuotaPoolReply);
+command!(quota_pools::quota_pool_update(id, input: QuotaPoolChange) -> QuotaPoolReply);
+command!(quota_pools::quota_pool_delete(id) -> Done);
+command!(quota_pools::quota_pool_state(id) -> QuotaPoolState);
 command!(resilience::resilience_get() -> ResilienceTree);
 command!(resilience::resilience_update(input: ResiliencePatch) -> ResilienceUpdated);
 command!(breakers::resilience_reset(input: BreakerSelection) -> ResilienceReset);

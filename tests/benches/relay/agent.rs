@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
-use http::Request;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::program::CLIENT_KEY;
+use crate::program::{CLIENT_KEY, COMBO};
 
 const PATH: &str = "/v1/chat/completions";
 
@@ -30,6 +30,11 @@ impl Place {
     pub fn new(name: &'static str, url: &str, prefix: &'static str) -> Result<Place> {
         let authority = url.strip_prefix("http://").context("a plain address")?.to_owned();
         Ok(Place { name, authority, prefix })
+    }
+
+    /// Whether the gateway finds a model there by way of a combo.
+    pub fn is_combo(&self) -> bool {
+        self.prefix == COMBO
     }
 }
 
@@ -71,6 +76,16 @@ impl Agent {
     }
 
     async fn send(&mut self, body: Bytes) -> Result<Incoming> {
+        let (status, body) = self.ask(body).await?;
+        if !status.is_success() {
+            let text = body.collect().await?.to_bytes();
+            bail!("{status}: {}", String::from_utf8_lossy(&text));
+        }
+        Ok(body)
+    }
+
+    /// The head of the reply, whatever it says, and its body.
+    pub async fn ask(&mut self, body: Bytes) -> Result<(StatusCode, Incoming)> {
         let request = Request::post(PATH)
             .header(HOST, &self.authority)
             .header(CONTENT_TYPE, "application/json")
@@ -78,13 +93,7 @@ impl Agent {
             .body(Full::new(body))?;
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
-        let status = response.status();
-        let body = response.into_body();
-        if !status.is_success() {
-            let text = body.collect().await?.to_bytes();
-            bail!("{status}: {}", String::from_utf8_lossy(&text));
-        }
-        Ok(body)
+        Ok((response.status(), response.into_body()))
     }
 
     pub async fn call(&mut self, body: Bytes) -> Result<Reply> {

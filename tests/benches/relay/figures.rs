@@ -28,5 +28,8 @@ impl Sample {
 
 pub fn micros(duration: Duration) -> String {
     let micros = duration.as_secs_f64() * 1e6;
+    if micros < 10.0 {
+        return format!("{micros:.2} µs");
+    }
     if micros < 10_000.0 { format!("{micros:.0} µs") } else { format!("{:.1} ms", micros / 1e3) }
 }

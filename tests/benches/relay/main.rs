@@ -11,6 +11,8 @@
 
 mod agent;
 mod bare;
+mod engine;
+mod faults;
 mod figures;
 mod program;
 
@@ -26,7 +28,7 @@ use program::Program;
 
 const THROUGHPUT_CONNECTIONS: usize = 64;
 const THROUGHPUT_TIME: Duration = Duration::from_millis(1_500);
-const THROUGHPUT_TURNS: usize = 2;
+const THROUGHPUT_TURNS: usize = 3;
 const EVENTS: usize = 200;
 const MANY_CONNECTIONS: usize = 1_000;
 const STARTS: usize = 7;
@@ -51,16 +53,23 @@ const CASES: [Case; 5] = [
     Case { name: "stream of 20 events, every 5 ms", model: "paced", request: 1_000, stream: true, rounds: 12 },
 ];
 
-/// The three ways to the same upstream.
+/// Models that are also asked by way of a combo.
+const BY_COMBO: [&str; 2] = ["bytes-1k", "events"];
+
+/// The ways to the same upstream.
 struct Ways {
     direct: Place,
     gateway: Place,
+    /// Through the gateway, by the name of a combo of three steps.
+    combo: Place,
     bare: Place,
 }
 
 impl Ways {
-    fn all(&self) -> [&Place; 3] {
-        [&self.direct, &self.gateway, &self.bare]
+    /// Those that lead to a model.
+    fn to(&self, model: &str) -> Vec<&Place> {
+        let all = [&self.direct, &self.gateway, &self.combo, &self.bare];
+        all.into_iter().filter(|place| !place.is_combo() || BY_COMBO.contains(&model)).collect()
     }
 }
 
@@ -84,24 +93,28 @@ fn script(upstream: &FakeUpstream) {
     ] {
         upstream.script(None, Some(model)).then(step);
     }
+    faults::script(upstream);
 }
 
 async fn measure(upstream: &FakeUpstream) -> Result<()> {
     let binary = program::binary()?;
     println!("measuring {}", binary.display());
-    let folder = program::folder(upstream, 1).await?;
+    let folder = program::folder(upstream, 1, &BY_COMBO).await?;
     let gateway = Program::start(&binary, folder.path())?;
     let bare = Program::start_bare(&upstream.url())?;
     let ways = Ways {
         direct: Place::new("direct", &upstream.url(), "")?,
         gateway: Place::new("gateway", gateway.url(), "openai/")?,
+        combo: Place::new("by combo", gateway.url(), program::COMBO)?,
         bare: Place::new("bare relay", bare.url(), "")?,
     };
     for case in &CASES {
         latency(&ways, case).await?;
     }
+    engine::share();
     throughput(&ways).await?;
     open_streams(&ways.gateway, &gateway).await?;
+    faults::memory(&ways.gateway, &gateway).await?;
     drop(gateway);
     idle(&binary, upstream).await
 }
@@ -109,7 +122,7 @@ async fn measure(upstream: &FakeUpstream) -> Result<()> {
 /// Rounds of one call each way.
 async fn latency(ways: &Ways, case: &Case) -> Result<()> {
     let mut parties = Vec::new();
-    for place in ways.all() {
+    for place in ways.to(case.model) {
         let agent = Agent::connect(place).await?;
         let body = agent::body(place, case.model, case.request, case.stream);
         parties.push((place, agent, body, Vec::with_capacity(case.rounds)));
@@ -153,15 +166,17 @@ fn totals(replies: &[Reply]) -> Sample {
 /// As many requests as go through 64 connections, each way in turn.
 async fn throughput(ways: &Ways) -> Result<()> {
     println!("\nthroughput, {THROUGHPUT_CONNECTIONS} connections, 1 KB request and answer");
-    let mut best = [0.0_f64; 3];
+    let places = ways.to("bytes-1k");
+    let mut best = vec![0.0_f64; places.len()];
     for _ in 0..THROUGHPUT_TURNS {
-        for (place, best) in ways.all().into_iter().zip(&mut best) {
+        for (place, best) in places.iter().zip(&mut best) {
             let rate = agent::rate(place, THROUGHPUT_CONNECTIONS, THROUGHPUT_TIME).await?;
             *best = best.max(rate);
         }
     }
-    for (place, rate) in ways.all().into_iter().zip(best) {
-        println!("  {:<11} {rate:>8.0} requests/s  {:.2} × bare relay", place.name, rate / best[2]);
+    let bare = best.last().copied().unwrap_or_default();
+    for (place, rate) in places.iter().zip(&best) {
+        println!("  {:<11} {rate:>8.0} requests/s  {:.2} × bare relay", place.name, rate / bare);
     }
     Ok(())
 }
@@ -182,7 +197,7 @@ async fn open_streams(place: &Place, gateway: &Program) -> Result<()> {
 
 /// A gateway with many accounts that nobody asks anything.
 async fn idle(binary: &std::path::Path, upstream: &FakeUpstream) -> Result<()> {
-    let folder = program::folder(upstream, MANY_CONNECTIONS).await?;
+    let folder = program::folder(upstream, MANY_CONNECTIONS, &[]).await?;
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         starts.push(Program::start(binary, folder.path())?.started_in);

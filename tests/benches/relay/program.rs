@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use domain::client_key::ClientKey;
 use domain::connection::{AuthType, Connection, ProviderSpecific};
-use domain::{Clock, Dialect, wire};
+use domain::{Clock, Dialect, Timestamp, wire};
 use fake_upstream::FakeUpstream;
+use routing::combo::{Combo, Step, StepKind, Strategy};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 use store::{Options, SecretStoreChoice, Store};
@@ -23,6 +24,9 @@ use crate::bare;
 
 /// The local key that agents carry.
 pub const CLIENT_KEY: &str = "sk-omni-bench";
+
+/// Before a model's name: a combo that asks it first and has two more steps behind it.
+pub const COMBO: &str = "three-";
 
 /// A process that said where it listens. Dropping it ends it.
 pub struct Program {
@@ -56,8 +60,8 @@ pub fn binary() -> Result<PathBuf> {
     Ok(folder.join(format!("omniroute{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// A data folder with one local key and so many accounts at the fake upstream.
-pub async fn folder(upstream: &FakeUpstream, connections: usize) -> Result<TempDir> {
+/// A data folder with one local key, so many accounts at the fake upstream, and a combo for each of these models.
+pub async fn folder(upstream: &FakeUpstream, connections: usize, models: &[&str]) -> Result<TempDir> {
     let folder = tempfile::tempdir()?;
     let clock: Arc<dyn Clock> = Arc::new(server::SystemClock::start());
     let now = clock.now();
@@ -95,11 +99,53 @@ pub async fn folder(upstream: &FakeUpstream, connections: usize) -> Result<TempD
         let credential = SecretString::from(format!("sk-upstream-account-{priority}"));
         store.insert_connection(&connection, Some(credential)).await?;
     }
+    let combos: Vec<Combo> = models.iter().map(|model| combo(model, now)).collect();
+    store.save_combos(&combos, None).await?;
+    // The faults of this bench are no reason to leave its accounts alone: each has to reach the relay.
+    let patience = serde_json::json!({
+        "connectionCooldown": { "apikey": { "baseCooldownMs": 0, "useUpstreamRetryHints": false } },
+        "providerBreaker": { "apikey": { "failureThreshold": 1_000 } },
+    });
+    store.put_value(gateway::SETTINGS, "resilienceSettings", &patience, now).await?;
     store.close().await?;
     cancel.cancel();
     tracker.close();
     tracker.wait().await;
     Ok(folder)
+}
+
+/// Three steps in the order of the list: the model itself, and two that are asked when it fails.
+fn combo(model: &str, now: Timestamp) -> Combo {
+    let step = |name: String| Step {
+        id: name.clone(),
+        kind: StepKind::Model {
+            model: format!("openai/{name}"),
+            provider_id: "openai".into(),
+            connection_id: None,
+            allowed_connection_ids: Vec::new(),
+            prompt: None,
+            tags: Vec::new(),
+            fallback_only_on_quota_exhaustion: false,
+        },
+        weight: 0,
+        enabled: true,
+        label: None,
+    };
+    Combo {
+        id: model.to_owned(),
+        name: format!("{COMBO}{model}"),
+        strategy: Strategy::Priority,
+        models: vec![step(model.to_owned()), step(format!("{model}-second")), step(format!("{model}-third"))],
+        config: serde_json::Map::new(),
+        system_message: None,
+        context_cache_protection: false,
+        is_hidden: false,
+        is_active: true,
+        order: 0,
+        composite_tiers: None,
+        created_at: now,
+        updated_at: now,
+    }
 }
 
 impl Program {

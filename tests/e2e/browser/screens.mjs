@@ -46,6 +46,8 @@ export async function furnish({ gateway, upstream }) {
   const ask = { url: gateway.url, key };
   await askAsOpenAiTool({ ...ask, model: "openai/m1" });
   await askAsOpenAiTool({ ...ask, model: "best" });
+  const poolId = await furnishPools(gateway, [company.id, expired.id], keyId);
+  await askAsOpenAiTool({ ...ask, model: "qtSd/team/openai/m1" });
   await askAsClaudeCode({ ...ask, model: "anthropic/m-reason" });
   await assert.rejects(askAsOpenAiTool({ ...ask, model: "openai/m-500" }));
   await assert.rejects(askAsClaudeCode({ ...ask, model: "openai/no-such-model" }));
@@ -89,6 +91,10 @@ export async function furnish({ gateway, upstream }) {
     { name: "health-provider", path: "/monitoring/health/openai" },
     { name: "cooldowns", path: "/monitoring/cooldowns" },
     { name: "quota", path: "/monitoring/quota" },
+    { name: "quota-pools", path: "/monitoring/quota/pools" },
+    { name: "quota-pool-add", path: "/monitoring/quota/pools/add" },
+    { name: "quota-pool", path: `/monitoring/quota/pools/${poolId}` },
+    { name: "quota-pool-gone", path: "/monitoring/quota/pools/no-such-pool" },
     { name: "explain", path: "/monitoring/explain?model=openai%2Fm1" },
     { name: "simulate", path: "/monitoring/simulate?name=team" },
     { name: "simulate-replay", path: "/monitoring/simulate?mode=replay&name=team" },
@@ -144,6 +150,29 @@ async function furnishCombos(gateway) {
   ];
 }
 
+/**
+ * One pool with several limits and a key's part, and one with a long name that nobody has asked.
+ *
+ * @param {import("../support/gateway.mjs").Gateway} gateway
+ * @param {string[]} connections
+ * @param {string} apiKeyId
+ * @returns {Promise<string>} the id of the first
+ */
+async function furnishPools(gateway, connections, apiKeyId) {
+  const make = async (/** @type {object} */ pool) => (await gateway.call("POST", "/quota/pools", pool)).pool.id;
+  await make({ name: LONG_NAME, slug: "long", connections });
+  return make({
+    name: "Team",
+    connections,
+    dimensions: [
+      { unit: "percent", window: "5h", limit: 100 },
+      { unit: "requests", window: "hourly", limit: 2 },
+      { unit: "usd", window: "monthly", limit: 20 },
+    ],
+    allocations: [{ apiKeyId, weight: 3, policy: "burst", capValue: 80 }],
+  });
+}
+
 /** The screens that look different before anything was set up. */
 export const emptyScreens = /** @type {const} */ ([
   { name: "empty-home", path: "/home" },
@@ -156,6 +185,7 @@ export const emptyScreens = /** @type {const} */ ([
   { name: "empty-health", path: "/monitoring/health" },
   { name: "empty-cooldowns", path: "/monitoring/cooldowns" },
   { name: "empty-quota", path: "/monitoring/quota" },
+  { name: "empty-quota-pools", path: "/monitoring/quota/pools" },
   { name: "empty-explain", path: "/monitoring/explain" },
   { name: "empty-model-cooldowns", path: "/settings/cooldowns" },
   { name: "empty-names", path: "/settings/names" },

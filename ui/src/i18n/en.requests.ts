@@ -218,6 +218,7 @@ export const requests = {
       TOKENS_ESTIMATED: "The tokens were estimated: the provider does not count them.",
       BACKGROUND_DEGRADE: "“background” was removed: the answer was given directly instead.",
       CONTEXT_HANDOFF: "A summary of the conversation was put before it for the new account.",
+      TRUNCATED_TOOLS: "The list of tools was cut to what the provider takes.",
       DROPPED_REASONING: "Earlier thinking was left out: the provider refused or cannot read it.",
       EMERGENCY_FALLBACK: "The provider had no credit left: the emergency fallback answered.",
       EMERGENCY_FALLBACK_TOOLS: "The emergency fallback was not tried: the request brings tools.",

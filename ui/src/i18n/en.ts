@@ -5,6 +5,7 @@ import { combos } from "./en.combos";
 import { flags } from "./en.flags";
 import { flow } from "./en.flow";
 import { limits, quota } from "./en.limits";
+import { pools } from "./en.pools";
 import { fieldProblems } from "./en.problems";
 import { requests } from "./en.requests";
 import {
@@ -333,6 +334,7 @@ export const en = {
   accounts,
   flags,
   quota,
+  pools,
   simulate,
   usage,
   requests,

@@ -6,6 +6,7 @@ import { combos } from "./it.combos";
 import { flags } from "./it.flags";
 import { flow } from "./it.flow";
 import { limits, quota } from "./it.limits";
+import { pools } from "./it.pools";
 import { fieldProblems } from "./it.problems";
 import { requests } from "./it.requests";
 import {
@@ -337,6 +338,7 @@ export const it: Messages = {
   accounts,
   flags,
   quota,
+  pools,
   simulate,
   usage,
   requests,

@@ -186,6 +186,7 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     model: "claude-sonnet-4-6",
     connectionId: `c${n}`,
     connectionName: `Account ${n}`,
+    executionKey: null,
     startedAt: new Date().toISOString(),
     queuedMs: 0,
     connectMs: 120,
@@ -196,7 +197,6 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     decision: "answer",
     waitMs: 0,
     message: null,
-    executionKey: null,
     ...part,
   };
 }

@@ -36,6 +36,7 @@ pub mod ollama;
 pub mod response;
 pub mod splice;
 pub mod thoughts;
+pub mod tool_list;
 pub mod translate;
 
 pub use client::Client;

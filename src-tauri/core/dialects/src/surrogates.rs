@@ -46,8 +46,9 @@ struct Joiner {
 impl Joiner {
     /// The text with its halves joined; none where no half stands alone.
     fn joined(&mut self, json: &[u8]) -> Option<Bytes> {
-        let may_hold = memmem::find(json, b"\\ud").is_some() || memmem::find(json, b"\\uD").is_some();
-        if !may_hold {
+        // Most texts hold no such escape, and are looked through once.
+        let mut escapes = memmem::find_iter(json, b"\\u");
+        if !escapes.any(|place| matches!(json.get(place + 2), Some(b'd' | b'D'))) {
             return None;
         }
         let (mut out, mut from, mut at) = (BytesMut::new(), 0, 0);

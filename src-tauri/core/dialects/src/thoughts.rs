@@ -165,7 +165,7 @@ fn verdict(dialect: Dialect, part: &[u8], start: usize, thoughts: Thoughts) -> V
 }
 
 /// Ranges of the elements of the array `name` of the object that stands at `object`.
-fn elements_of(body: &[u8], object: Range<usize>, name: &str) -> Option<Vec<Range<usize>>> {
+pub(crate) fn elements_of(body: &[u8], object: Range<usize>, name: &str) -> Option<Vec<Range<usize>>> {
     let mut found = None;
     let mut scanner = Scanner::resume(&body[..object.end], object.start, 0);
     scanner

@@ -71,6 +71,11 @@ impl Operation {
         }
     }
 
+    /// Whether it asks only how many tokens a request has.
+    pub const fn counts_tokens(self) -> bool {
+        matches!(self, Operation::CountTokens | Operation::GeminiCountTokens)
+    }
+
     /// Whether the operation generates text, so that an answer without any is suspicious.
     pub const fn generates(self) -> bool {
         match self {

@@ -63,9 +63,12 @@ impl Failure {
 }
 
 impl Outcome {
-    /// The same without a charge to the provider's breaker: whoever is asked next speaks for it.
+    /// The same without a charge to the provider's breaker: whoever is asked next speaks for it. Not for who could not be
+    /// reached at all: that is the provider's, whoever asks (resilience specification, 2.6).
     pub fn sparing_provider(mut self) -> Outcome {
-        if let Outcome::Failure(failure) = &mut self {
+        if let Outcome::Failure(failure) = &mut self
+            && failure.reason != Reason::Unreachable
+        {
             failure.breaker = BreakerCharge::None;
         }
         self

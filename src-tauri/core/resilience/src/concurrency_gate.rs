@@ -148,6 +148,18 @@ impl Held {
     pub fn keys(&self) -> &[GateKey] {
         &self.0
     }
+
+    /// The place among the quota-share requests of an account, which may outlive the attempt that took it; none, it has
+    /// none.
+    pub(crate) fn take_share(&mut self) -> Option<Held> {
+        let at = self.0.iter().position(|key| matches!(key, GateKey::QuotaShare(_)))?;
+        Some(Held(vec![self.0.remove(at)]))
+    }
+
+    /// Takes over what another one holds.
+    pub(crate) fn join(&mut self, other: Held) {
+        self.0.extend(other.0);
+    }
 }
 
 /// For diagnostics; names of accounts are not in it.

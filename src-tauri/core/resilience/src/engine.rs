@@ -33,7 +33,7 @@ use crate::connection_status::ConnectionStatus;
 use crate::egress_bucket::EgressBuckets;
 use crate::event::Event;
 use crate::model_lockout::{Answer, ModelLockouts, PostOutputErrors, Target};
-use crate::permit::Permit;
+use crate::permit::{KeptShare, Permit};
 use crate::provider_cooldown::ProviderCooldowns;
 use crate::refusal::Refusal;
 use crate::request_queue::RequestQueues;
@@ -41,7 +41,7 @@ use crate::rest_period::Verdict;
 use crate::settings::Settings;
 use crate::stored::Row;
 use crate::tool_limit::ToolLimits;
-use crate::waiting_room::{Ticket, WaitingRoom};
+use crate::waiting_room::{Barrier, Ticket, WaitingRoom};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Engine {
@@ -107,6 +107,8 @@ pub struct Admission<'a> {
     pub quota_cutoff: bool,
     /// The gate of the combo it is a step of, where that has one.
     pub combo_gate: Option<ComboGate<'a>>,
+    /// It has kept its place among the quota-share requests of the account ([`Permit::keep_share`]).
+    pub has_share: bool,
     /// How long it waits at gates. Where the account has a request queue, that queue's budget is the one clock.
     pub patience: Patience,
     /// How long the response may take to begin; extends the execution limit of a queue.
@@ -117,8 +119,9 @@ pub struct Admission<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComboGate<'a> {
     /// Requests of a quota-share combo go one after the other, up to the account's cap; whoever waits too long, or finds
-    /// too many waiting, goes without a place (resilience specification, 14.4).
-    QuotaShare,
+    /// too many waiting, goes without a place (resilience specification, 14.4). One whose key is beyond its share waits
+    /// behind all others, however late they come.
+    QuotaShare { lowered: bool },
     /// Requests of a round-robin combo to one target: as many as the account's cap allows, or else `cap` (gateway
     /// specification, 3.4).
     Target { combo: &'a str, execution_key: &'a str, cap: u32 },
@@ -222,6 +225,14 @@ impl Engine {
             }
             Outcome::Success(_) | Outcome::Failure(_) | Outcome::Neutral(_) => self.release(&permit),
         }
+        self.serve(freed, settings, now, &mut effects);
+        effects
+    }
+
+    /// A place that was kept is not needed any more.
+    pub fn give_back(&mut self, kept: KeptShare, settings: &Settings, now: Timestamp) -> Effects {
+        let mut effects = self.pending();
+        let freed = self.gates.release(kept.held).into_iter().map(Barrier::Gate).collect();
         self.serve(freed, settings, now, &mut effects);
         effects
     }

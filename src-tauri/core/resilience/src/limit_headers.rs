@@ -19,6 +19,17 @@ const UNIFIED: &str = "anthropic-ratelimit-unified-";
 /// Parts of unified headers that are no windows.
 const NO_WINDOWS: [&str; 4] = ["overage", "slow", "fallback", "representative"];
 
+/// How the names of all headers begin that are read here. Most replies have none of them, and none of the questions that
+/// follow need then be asked.
+const FAMILIES: [&str; 5] = ["anthropic-ratelimit-", "ratelimit", "retry-after", "x-codex-", "x-ratelimit-"];
+
+/// The three headers of a rate: a word between what stands before and after it.
+macro_rules! rate_headers {
+    ($before:literal, $after:literal) => {
+        [concat!($before, "limit", $after), concat!($before, "remaining", $after), concat!($before, "reset", $after)]
+    };
+}
+
 /// What a reply said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
@@ -29,6 +40,9 @@ pub struct Observed {
 
 /// Reads every family; those of one reply add up.
 pub fn read(headers: &HeaderMap, now: Timestamp) -> Observed {
+    if !headers.keys().any(|name| FAMILIES.iter().any(|family| name.as_str().starts_with(family))) {
+        return Observed::default();
+    }
     let reader = Reader { headers, now };
     let mut windows = BTreeMap::new();
     let unified_refuses = reader.unified(&mut windows);
@@ -158,26 +172,33 @@ impl<'a> Reader<'a> {
 
     /// Rates of requests and tokens, by the name of their window.
     fn rates(&self) -> Vec<(&'static str, Rate)> {
-        let anthropic = |what: &str| self.rate(|part| format!("anthropic-ratelimit-{what}-{part}"));
-        let usual = |what: &str| self.rate(|part| format!("x-ratelimit-{part}-{what}"));
-        let bare = self.rate(|part| format!("x-ratelimit-{part}")).or(self.rate(|part| format!("ratelimit-{part}")));
-        let requests = usual("requests").or(usual("requests-minute")).or(anthropic("requests"));
+        let first = |names: &[[&str; 3]]| names.iter().fold(Rate::default(), |rate, names| rate.or(self.rate(names)));
+        let requests = first(&[
+            rate_headers!("x-ratelimit-", "-requests"),
+            rate_headers!("x-ratelimit-", "-requests-minute"),
+            rate_headers!("anthropic-ratelimit-requests-", ""),
+            rate_headers!("x-ratelimit-", ""),
+            rate_headers!("ratelimit-", ""),
+        ]);
+        let tokens = first(&[
+            rate_headers!("x-ratelimit-", "-tokens"),
+            rate_headers!("x-ratelimit-", "-tokens-minute"),
+            rate_headers!("anthropic-ratelimit-tokens-", ""),
+        ]);
+        let daily =
+            first(&[rate_headers!("x-ratelimit-", "-requests-day"), rate_headers!("x-ratelimit-", "-tokens-day")]);
         let rates = [
-            (window::REQUESTS, requests.or(bare).or(self.draft())),
-            (window::TOKENS, usual("tokens").or(usual("tokens-minute")).or(anthropic("tokens"))),
-            (window::INPUT_TOKENS, anthropic("input-tokens")),
-            (window::OUTPUT_TOKENS, anthropic("output-tokens")),
-            (window::DAILY, usual("requests-day").or(usual("tokens-day"))),
+            (window::REQUESTS, requests.or(self.draft())),
+            (window::TOKENS, tokens),
+            (window::INPUT_TOKENS, self.rate(&rate_headers!("anthropic-ratelimit-input-tokens-", ""))),
+            (window::OUTPUT_TOKENS, self.rate(&rate_headers!("anthropic-ratelimit-output-tokens-", ""))),
+            (window::DAILY, daily),
         ];
         rates.into_iter().filter(|(_, rate)| *rate != Rate::default()).collect()
     }
 
-    fn rate(&self, name: impl Fn(&str) -> String) -> Rate {
-        Rate {
-            limit: self.count(&name("limit")),
-            remaining: self.count(&name("remaining")),
-            reset_at: self.instant(&name("reset")),
-        }
+    fn rate(&self, [limit, remaining, reset]: &[&str; 3]) -> Rate {
+        Rate { limit: self.count(limit), remaining: self.count(remaining), reset_at: self.instant(reset) }
     }
 
     /// The one header of the draft: `"default";r=50;t=30`, or `limit=100, remaining=50, reset=5`; the limit of the newer

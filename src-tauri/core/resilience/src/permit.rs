@@ -31,6 +31,19 @@ pub struct Permit {
     pub(crate) looks: bool,
 }
 
+/// A place among the quota-share requests of an account that nobody uses at the moment. It cannot be cloned.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeptShare {
+    pub(crate) connection: ConnectionId,
+    pub(crate) held: Held,
+}
+
+impl KeptShare {
+    pub fn connection(&self) -> &ConnectionId {
+        &self.connection
+    }
+}
+
 impl Permit {
     pub fn connection(&self) -> &ConnectionId {
         &self.connection
@@ -53,6 +66,19 @@ impl Permit {
     /// The gates it holds places at.
     pub fn gates(&self) -> &[GateKey] {
         self.held.keys()
+    }
+
+    /// Takes its place among the quota-share requests of the account out of it, so that a request that is to be sent once
+    /// more keeps it over the pause (resilience specification, 14.4). Given back by [`crate::Engine::give_back`], or to
+    /// the next permit by [`Permit::put_back`].
+    pub fn keep_share(&mut self) -> Option<KeptShare> {
+        let held = self.held.take_share()?;
+        Some(KeptShare { connection: self.connection.clone(), held })
+    }
+
+    /// The attempt goes on in a place that was kept.
+    pub fn put_back(&mut self, kept: KeptShare) {
+        self.held.join(kept.held);
     }
 
     pub(crate) fn target(&self) -> Target<'_> {

@@ -29,6 +29,8 @@ pub enum UsageReport {
     Moonshot,
     /// The coding plans of Z.AI and Zhipu.
     Glm,
+    /// The coding plan of Kimi.
+    Kimi,
 }
 
 /// The report cannot be used; the message is for the owner of the account.
@@ -53,12 +55,21 @@ impl UsageReport {
             UsageReport::Deepseek => "/user/balance",
             UsageReport::Moonshot => "/v1/users/me/balance",
             UsageReport::Glm => "/api/monitor/usage/quota/limit",
+            UsageReport::Kimi => "/coding/v1/usages",
         }
     }
 
-    /// The key stands in `Authorization` without a scheme before it.
-    pub const fn takes_bare_key(self) -> bool {
-        matches!(self, UsageReport::Glm)
+    /// What stands before the key in `Authorization`; none, the key is shown as with every request.
+    pub const fn scheme(self) -> Option<&'static str> {
+        match self {
+            UsageReport::Glm => Some(""),
+            UsageReport::Kimi => Some("Bearer "),
+            UsageReport::Claude
+            | UsageReport::Codex
+            | UsageReport::Openrouter
+            | UsageReport::Deepseek
+            | UsageReport::Moonshot => None,
+        }
     }
 
     /// What a successful answer says.
@@ -75,6 +86,7 @@ impl UsageReport {
             UsageReport::Deepseek => deepseek(&report),
             UsageReport::Moonshot => moonshot(&report)?,
             UsageReport::Glm => glm(&report, now)?,
+            UsageReport::Kimi => kimi(&report, now),
         };
         let quota = read.ok_or_else(|| Unreadable("the answer has not the form that was expected".to_owned()))?;
         Ok(Quota { fetched_at: now, source: Source::Endpoint, ..quota })
@@ -191,6 +203,32 @@ fn glm(report: &Value, now: Timestamp) -> Result<Option<Quota>, Unreadable> {
         quota.windows.insert(name, window);
     }
     Ok(Some(quota))
+}
+
+/// The week as a whole, and shorter windows told by their length. Counts are written as text.
+fn kimi(report: &Value, now: Timestamp) -> Option<Quota> {
+    let mut quota = Quota::default();
+    let mut take = |name: String, counts: &Value| {
+        let (Some(limit), Some(remaining)) = (number(&counts["limit"]), number(&counts["remaining"])) else { return };
+        if limit > 0.0 {
+            let window = Window::new(1.0 - remaining / limit, instant(&counts["resetTime"], now));
+            quota.limit_reached |= window.percent_used == Some(1.0);
+            quota.windows.insert(name, window);
+        }
+    };
+    take(window::WEEKLY.to_owned(), report.get("usage")?);
+    for entry in report["limits"].as_array().into_iter().flatten() {
+        let unit = entry["window"]["timeUnit"].as_str().unwrap_or_default();
+        let minutes = match unit.trim_start_matches("TIME_UNIT_") {
+            "MINUTE" => 1,
+            "HOUR" => 60,
+            "DAY" => 1_440,
+            _ => continue,
+        };
+        let Some(duration) = entry["window"]["duration"].as_u64() else { continue };
+        take(by_length(duration.saturating_mul(minutes)), &entry["detail"]);
+    }
+    Some(quota)
 }
 
 /// The shortest usual window that can end so far away.

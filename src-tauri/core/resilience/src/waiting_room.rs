@@ -19,18 +19,26 @@ use domain::Timestamp;
 use crate::concurrency_gate::{Claim, GateKey};
 use crate::request_queue::QueueKey;
 
-/// A place in the line. Numbers grow, so an earlier one was there first.
+/// A place in the line. Numbers grow, so an earlier one was there first; those who let everybody else go first have numbers
+/// behind all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
+
+/// Where the numbers begin of those who let everybody else go first.
+const LOWERED: u64 = 1 << 63;
 
 impl Ticket {
     pub(crate) fn new(number: u64) -> Self {
         Ticket(number)
     }
 
+    pub(crate) fn lowered(number: u64) -> Self {
+        Ticket(LOWERED | number)
+    }
+
     /// For logs.
     pub fn number(self) -> u64 {
-        self.0
+        self.0 & !LOWERED
     }
 }
 

@@ -108,7 +108,7 @@ impl World {
         let candidate = candidate(account, model);
         let limits = self.limits[account].clone();
         let admission = Admission {
-            combo_gate: share.then_some(ComboGate::QuotaShare),
+            combo_gate: share.then_some(ComboGate::QuotaShare { lowered: false }),
             patience: self.patience,
             ..Admission::new(&candidate, &limits, Caller::Combo)
         };

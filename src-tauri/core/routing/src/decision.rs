@@ -14,6 +14,7 @@
 //! | too many tokens of output asked for | once more with the stated limit, then next |
 //! | earlier thinking that is not taken back | once more without it, then as the refusal says |
 //! | 413 | next account, then as a context that is too long |
+//! | too many tools, where the list may be cut | once more with fewer, then as below |
 //! | too many tools, unknown or refused model, other 400 and 422 | next in a combo, else show it |
 //! | 401, 402, 403, 429 | next account, then next target |
 //! | 408, 500, 502, 503, 504, 524, 529 | once more, then next |
@@ -22,7 +23,7 @@
 use domain::{ConnectionId, Failure, Millis, Nature, Neutral, Outcome, Reason, Scope};
 
 use crate::combo::Config;
-use crate::journey::{Journey, Mark, Streak};
+use crate::journey::{Exhausted, Journey, Mark, Streak};
 use crate::target::Target;
 
 /// Most dispatches of one request over all nesting, rotation of accounts included.
@@ -62,6 +63,8 @@ pub struct Position<'a> {
     pub adjusted: bool,
     /// Earlier thinking was taken out for this target already.
     pub thoughtless: bool,
+    /// The list of tools may be cut for this target, and was not yet.
+    pub may_shorten: bool,
     /// Another account may serve this target.
     pub more_accounts: bool,
     /// What is left of the plan.
@@ -81,6 +84,8 @@ pub enum Decision {
     },
     /// The same target at once, without earlier thinking.
     ThinkLess,
+    /// The same target at once, with as many tools as it takes.
+    FewerTools,
     /// Another account of the same target, at once.
     NextAccount,
     /// The next target after a pause.
@@ -151,10 +156,35 @@ pub fn repeats_set(sets: u32, config: &Config) -> Option<Millis> {
     (sets <= config.max_set_retries && config.max_set_retries > 0 && sets > 0).then_some(config.set_retry_delay)
 }
 
-/// Whether this outcome may count for the provider's breaker: not while the next target is the same provider, whose last
-/// outcome counts for all.
-pub fn may_charge_provider(position: &Position<'_>) -> bool {
-    position.remaining.first().is_none_or(|next| next.provider != position.target.provider)
+/// The next target, where it is one of the same provider: whoever is asked there speaks for the provider.
+pub fn speaks_next<'t>(position: &Position<'t>) -> Option<&'t Target> {
+    position.remaining.first().copied().filter(|next| next.provider == position.target.provider)
+}
+
+/// Whether a failure is not counted for its provider's breaker, because somebody at the next target speaks for the provider.
+/// `accounts` are those that may be asked there now; where this failure leaves none of them, it counts itself.
+pub fn is_spoken_for<'c>(
+    failure: &Failure,
+    status: Option<u16>,
+    position: &Position<'_>,
+    exhausted: &Exhausted,
+    mut accounts: impl Iterator<Item = &'c ConnectionId>,
+) -> bool {
+    let Some(next) = speaks_next(position).filter(|next| !exhausted.excludes(&next.provider, &next.model)) else {
+        return false;
+    };
+    let spent = spends_account(failure, status, position.nature);
+    accounts.any(|account| {
+        let gone = spent && account == position.connection;
+        !gone && !exhausted.excludes_connection(&next.provider, account)
+    })
+}
+
+/// Whether a failure takes its account out for the rest of the request. Not one of the answer or of the model.
+fn spends_account(failure: &Failure, status: Option<u16>, nature: &Nature) -> bool {
+    let of_answer = failure.reason == Reason::EmptyOrGarbled || failure.scope == Scope::Nobody;
+    let of_model = status == Some(500) && nature.per_model_quota;
+    !of_answer && !of_model
 }
 
 impl Ended<'_> {
@@ -191,6 +221,9 @@ fn row(ended: &Ended<'_>, position: &Position<'_>) -> Ruling {
 fn refused(ended: &Ended<'_>, position: &Position<'_>) -> Ruling {
     if ended.hopeless || is_policy(ended) {
         return stop(Stop::Surface);
+    }
+    if ended.too_many_tools && position.may_shorten {
+        return Ruling { decision: Decision::FewerTools, marks: Vec::new() };
     }
     if ended.too_many_tools {
         return elsewhere(position, vec![model_of(position)]);
@@ -273,9 +306,8 @@ fn unwell(failure: &Failure, ended: &Ended<'_>, position: &Position<'_>) -> Ruli
         let delay = position.combo.map_or(Config::default().retry_delay, |config| config.retry_delay);
         return Ruling { decision: Decision::Retry { after: delay }, marks: Vec::new() };
     }
-    let of_answer = failure.reason == Reason::EmptyOrGarbled || failure.scope == Scope::Nobody;
-    let of_model = ended.status == Some(500) && position.nature.per_model_quota;
-    let marks = if of_answer || of_model { Vec::new() } else { vec![connection_of(position)] };
+    let spent = spends_account(failure, ended.status, position.nature);
+    let marks = if spent { vec![connection_of(position)] } else { Vec::new() };
     next(position, marks)
 }
 

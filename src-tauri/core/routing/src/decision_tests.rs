@@ -17,6 +17,7 @@ struct Case {
     repeated: u32,
     adjusted: bool,
     thoughtless: bool,
+    may_shorten: bool,
     more_accounts: bool,
     protected: bool,
     remaining: Vec<Target>,
@@ -37,6 +38,7 @@ fn case(outcome: Outcome, status: Option<u16>) -> Case {
         repeated: 0,
         adjusted: false,
         thoughtless: false,
+        may_shorten: false,
         more_accounts: false,
         protected: false,
         remaining: targets(3).split_off(1),
@@ -74,6 +76,7 @@ impl Case {
             repeated: self.repeated,
             adjusted: self.adjusted,
             thoughtless: self.thoughtless,
+            may_shorten: self.may_shorten,
             more_accounts: self.more_accounts,
             remaining: &remaining,
         };
@@ -138,6 +141,8 @@ fn a_limit_of_tools_passes_the_model_by() {
     let limited = Case { tools: true, ..refuses("too many tools: maximum 128") };
     assert_eq!(limited.run(1, 0), Ruling { decision: NEXT, marks: vec![model()] });
     assert_eq!(Case { direct: true, ..limited }.decision(), surface());
+    let shortens = Case { tools: true, may_shorten: true, ..refuses("too many tools: maximum 128") };
+    assert_eq!(shortens.run(1, 0), Ruling { decision: Decision::FewerTools, marks: vec![] });
 }
 
 #[test]
@@ -303,10 +308,11 @@ fn a_ruling_is_remembered_by_the_journey() {
             repeated: 0,
             adjusted: false,
             thoughtless: false,
+            may_shorten: false,
             more_accounts: false,
             remaining: &remaining,
         };
-        assert!(may_charge_provider(&position));
+        assert_eq!(speaks_next(&position), None);
         decisions.push(rule(&ended, &position, &mut journey));
     }
     assert_eq!(decisions, [NEXT, NEXT, Decision::Stop(Stop::IdenticalErrors)]);
@@ -320,10 +326,11 @@ fn a_ruling_is_remembered_by_the_journey() {
         repeated: 0,
         adjusted: false,
         thoughtless: false,
+        may_shorten: false,
         more_accounts: false,
         remaining: &same,
     };
-    assert!(!may_charge_provider(&position), "the next is the same provider");
+    assert_eq!(speaks_next(&position), Some(&here), "the next is the same provider");
     rule(&Ended { outcome: &failure, status: Some(401), ..ended }, &position, &mut journey);
     assert!(journey.exhausted.excludes_connection(&"p0".into(), &"a".into()));
 }

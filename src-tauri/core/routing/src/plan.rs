@@ -234,12 +234,19 @@ pub fn plan(
                 _ => rank(strategy, tiers, &pool.targets, view, memory, rng),
             };
             let mut attempts = placed(order);
+            let winner = attempts.first().map(|attempt| attempt.target);
             let may_keep = !view.config.disable_session_stickiness;
             if protects_cache || (may_keep && strategy.keeps_conversations()) {
                 keep_conversation(&mut attempts, &pool.targets, view, memory);
             }
             if protects_cache || (may_keep && !strategy.spreads()) {
                 keep_beginning(strategy, &mut attempts, &pool.targets, view, memory);
+            }
+            if strategy == Strategy::QuotaShare
+                && let (Some(winner), Some(first)) = (winner, attempts.first())
+                && winner != first.target
+            {
+                memory.shares.moved(view.combo, &pool.targets[winner], &pool.targets[first.target]);
             }
             Plan::Ranked { pool, attempts }
         }

@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use crate::combo::{Combo, Mapping};
+use crate::quota_share::PoolModel;
 use crate::resolve::{LONG_CONTEXT, NameTable, NotFound, Resolved, near_names, resolve};
 
 const COMBO: &str = "combo/";
 const AUTO: &str = "auto";
-const QUOTA_SHARE: &str = "qtSd/";
 
 /// What a name leads to. `long_context` says that it carried `[1m]`: the client wants the long context window.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Resolution {
     /// A pool that is scored anew for every request: `auto` or `auto/<variant>`, as written.
     Auto { name: String, rule: u8, long_context: bool },
     /// A pool of subscription accounts.
-    QuotaShare { group: String, provider: String, model: String, rule: u8, long_context: bool },
+    QuotaShare { model: PoolModel, rule: u8, long_context: bool },
 }
 
 /// The names that lead to a choice; rebuilt when combos or mappings change.
@@ -79,8 +79,8 @@ pub fn resolve_name(name: &str, combos: &ComboNames, table: &NameTable) -> Resul
     if bare == AUTO || bare.strip_prefix(AUTO).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/')) {
         return Ok(Resolution::Auto { name: bare.to_owned(), rule: 4, long_context });
     }
-    if let Some(pool) = quota_share(bare, long_context) {
-        return Ok(pool);
+    if let Some(model) = PoolModel::parse(bare) {
+        return Ok(Resolution::QuotaShare { model, rule: 5, long_context });
     }
     if let Some(id) = table.aliases.get(bare).and_then(|target| combos.id(target)) {
         return Ok(Resolution::Combo { id: id.clone(), rule: 6, long_context });
@@ -89,17 +89,6 @@ pub fn resolve_name(name: &str, combos: &ComboNames, table: &NameTable) -> Resul
         let own = combos.combos.keys().cloned();
         NotFound { near: near_names(bare, table, own) }
     })
-}
-
-/// Group and provider hold no slash, the model may.
-fn quota_share(name: &str, long_context: bool) -> Option<Resolution> {
-    let (group, rest) = name.strip_prefix(QUOTA_SHARE)?.split_once('/')?;
-    let (provider, model) = rest.split_once('/')?;
-    if group.is_empty() || provider.is_empty() || model.is_empty() {
-        return None;
-    }
-    let (group, provider, model) = (group.to_owned(), provider.to_owned(), model.to_owned());
-    Some(Resolution::QuotaShare { group, provider, model, rule: 5, long_context })
 }
 
 #[cfg(test)]
@@ -139,8 +128,8 @@ mod tests {
             }
             Ok(Resolution::Combo { id, rule, long_context }) => format!("{rule} {id} {long_context}"),
             Ok(Resolution::Auto { name, rule, long_context }) => format!("{rule} {name} {long_context}"),
-            Ok(Resolution::QuotaShare { group, provider, model, rule, long_context }) => {
-                format!("{rule} {group}|{provider}|{model} {long_context}")
+            Ok(Resolution::QuotaShare { model: PoolModel { slug, provider, model }, rule, long_context }) => {
+                format!("{rule} {slug}|{provider}|{model} {long_context}")
             }
             Err(missing) => format!("near {}", missing.near.join(" ")),
         }

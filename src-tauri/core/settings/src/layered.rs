@@ -233,7 +233,7 @@ mod tests {
                         "enabled": false, "provider": "nvidia", "model": "openai/gpt-oss-120b", "maxOutputTokens": 4_096,
                     },
                 },
-                "translation": { "foreignTools": "when-spare" },
+                "translation": { "foreignTools": "when-spare", "toolLimitTruncate": false },
                 "network": {
                     "connectTimeoutMs": 10_000, "responseStartTimeoutMs": 600_000, "streamIdleTimeoutMs": 300_000,
                     "streamReadinessTimeoutMs": 80_000, "streamReadinessMaxTimeoutMs": 180_000,
@@ -241,6 +241,7 @@ mod tests {
                     "egressCheckUrl": null, "allowPrivateProviderUrls": false,
                 },
                 "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
+                "quota": { "refreshIntervalMs": 600_000, "freshForMs": 60_000 },
                 "resilienceSettings": resilience::Settings::default().tree(),
                 "customBannedSignals": [], "autoDisableBannedAccounts": false, "providerErrorRules": {},
                 "comboDefaults": ::routing::combo::Config::default().tree(), "providerOverrides": {},

@@ -11,6 +11,7 @@ pub mod flags;
 pub mod gateway;
 pub mod logging;
 pub mod network;
+pub mod quota;
 pub mod routing;
 pub mod translation;
 
@@ -38,6 +39,8 @@ section! {
         pub network: network::Config;
         /// What is written down about requests.
         pub logging: logging::Config;
+        /// How often vendors are asked what is left of accounts.
+        pub quota: quota::Config;
         /// When accounts, models and providers are spared, and for how long.
         pub resilience: resilience::Settings, wire "resilienceSettings";
         /// Phrases that, in an error of a provider, mean that the account is banned; beside the built-in ones. A broad word

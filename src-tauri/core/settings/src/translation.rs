@@ -19,5 +19,8 @@ section! {
     pub struct Config {
         /// What becomes of a tool that only its own vendor runs, where the provider does not have it.
         pub foreign_tools: ForeignTools = ForeignTools::WhenSpare;
+        /// Whether a list of tools is cut to what its provider takes. Otherwise it goes elsewhere, or is refused: an agent that
+        /// misses a tool goes astray.
+        pub tool_limit_truncate: bool;
     }
 }

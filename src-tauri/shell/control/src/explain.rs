@@ -33,6 +33,7 @@ pub async fn resilience_explain(control: &Control, query: ExplainQuery) -> Resul
         Kind::Direct => RouteKind::Direct,
         Kind::Combo => RouteKind::Combo,
         Kind::Auto => RouteKind::Auto,
+        Kind::QuotaShare => RouteKind::QuotaShare,
     };
     Ok(ResilienceExplanation {
         route: RouteExplanation { kind, rule: route.rule, name, strategy: route.strategy.to_owned() },

@@ -7,7 +7,8 @@
 //!
 //! | noun | file |
 //! | --- | --- |
-//! | accounts at providers; testing them; what is left of them | `connections`, `specific`, `rate_limits`; `probes`; `quota` |
+//! | accounts at providers; testing them; what is left of them | `connections`, `specific`, `rate_limits`; `probes`; `quota`, `quota_watch` |
+//! | accounts that keys share | `quota_pools` |
 //! | custom providers | `nodes` |
 //! | keys of agents | `keys` |
 //! | providers and models; names for models | `catalog`, `models`; `aliases` |
@@ -45,6 +46,8 @@ pub mod models;
 pub mod nodes;
 pub mod probes;
 pub mod quota;
+pub mod quota_pools;
+pub mod quota_watch;
 mod rate_limits;
 pub mod requests;
 pub mod resilience;

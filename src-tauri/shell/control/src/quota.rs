@@ -1,8 +1,9 @@
 //! What is left of accounts (gateway specification, 5.1, 5.2 and 6.1).
 //!
 //! Looking never asks anybody: it shows what replies announced and what vendors last said. Refreshing asks the vendors that
-//! have a place for it, each account at most once a minute, and one that is refused for asking too often not for some
-//! minutes. What went wrong is told beside what is still known, and leaves nobody out of routing.
+//! have a place for it, each account once while an answer stands (a minute, unless set otherwise), and one that is refused
+//! for asking too often not for some minutes. What went wrong is told beside what is still known, and leaves nobody out of
+//! routing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +22,6 @@ use crate::{Control, ControlError, check, connections};
 
 /// How long one vendor may take.
 const TIMEOUT: Millis = Millis::seconds(10);
-/// How long an answer, good or bad, stands for the next.
-const FRESH: Millis = Millis::minutes(1);
 /// How long a vendor that is asked too often is left alone.
 const PAUSE: Millis = Millis::minutes(5);
 /// Vendors asked at once, and accounts of each.
@@ -53,15 +52,20 @@ pub async fn quota_list(control: &Control, filter: QuotaFilter) -> Result<QuotaS
 /// Asks vendors what is left, and shows everything that is known then.
 pub async fn quota_refresh(control: &Control, which: QuotaRefresh) -> Result<QuotaStatus, ControlError> {
     let entries = selected(control, which)?;
+    ask_all(control, entries).await;
+    quota_list(control, QuotaFilter::default()).await
+}
+
+/// Asks about these accounts, those whose answer still stands left out.
+pub(crate) async fn ask_all(control: &Control, entries: Vec<Arc<Entry>>) {
     // Whoever comes second finds the answers of the first.
     let _one_at_a_time = control.one_quota_refresh().await;
     let mut by_provider: BTreeMap<ProviderId, Vec<Arc<Entry>>> = BTreeMap::new();
     for entry in entries {
         by_provider.entry(entry.connection.provider.clone()).or_default().push(entry);
     }
-    let ask_all = |accounts| stream::iter(accounts).for_each_concurrent(AT_ONE_VENDOR, |entry| ask(control, entry));
-    stream::iter(by_provider.into_values()).for_each_concurrent(AT_ONCE, ask_all).await;
-    quota_list(control, QuotaFilter::default()).await
+    let of_vendor = |accounts| stream::iter(accounts).for_each_concurrent(AT_ONE_VENDOR, |entry| ask(control, entry));
+    stream::iter(by_provider.into_values()).for_each_concurrent(AT_ONCE, of_vendor).await;
 }
 
 /// How the windows of one account filled.
@@ -86,14 +90,21 @@ fn selected(control: &Control, which: QuotaRefresh) -> Result<Vec<Arc<Entry>>, C
             let ids = check::connection_ids(control, "connectionIds", &ids)?;
             Ok(ids.iter().filter_map(|id| connections.get(id).cloned()).collect())
         }
-        None => {
-            let snapshot = control.engine().snapshot();
-            let terminal =
-                |id: &ConnectionId| snapshot.connections.get(id).is_some_and(|picture| picture.status.is_terminal());
-            let usable = |entry: &&Arc<Entry>| entry.connection.is_active && !terminal(&entry.connection.id);
-            Ok(connections.iter().filter(usable).cloned().collect())
-        }
+        None => Ok(usable(control)),
     }
+}
+
+/// The accounts that are neither switched off nor out until their owner acts.
+pub(crate) fn usable(control: &Control) -> Vec<Arc<Entry>> {
+    let snapshot = control.engine().snapshot();
+    let terminal = |id: &ConnectionId| snapshot.connections.get(id).is_some_and(|picture| picture.status.is_terminal());
+    let usable = |entry: &&Arc<Entry>| entry.connection.is_active && !terminal(&entry.connection.id);
+    control.connections().iter().filter(usable).cloned().collect()
+}
+
+/// Whether an account's vendor was last asked in vain.
+pub(crate) fn was_in_vain(control: &Control, id: &ConnectionId) -> bool {
+    control.quota_asked().lock().get(id).is_some_and(|asking| asking.problem.is_some())
 }
 
 async fn ask(control: &Control, entry: Arc<Entry>) {
@@ -104,14 +115,14 @@ async fn ask(control: &Control, entry: Arc<Entry>) {
         return;
     }
     let answer = discovery::usage(control.transport().as_ref(), &target, control.clock().as_ref(), TIMEOUT).await;
-    let now = control.now();
+    let (now, fresh) = (control.now(), control.settings().quota.fresh_for);
     let asking = match answer {
         Ok(quota) => {
             control.engine().note_quota(id, quota);
-            Asking { until: now + FRESH, problem: None }
+            Asking { until: now + fresh, problem: None }
         }
         Err(error) => {
-            let pause = if error.code == ProbeCode::RateLimited { PAUSE } else { FRESH };
+            let pause = if error.code == ProbeCode::RateLimited { PAUSE.max(fresh) } else { fresh };
             Asking { until: now + pause, problem: Some(error.message) }
         }
     };
@@ -156,7 +167,7 @@ fn view_of(control: &Control, entry: &Entry, now: Timestamp) -> QuotaConnection 
     }
 }
 
-fn windows(known: BTreeMap<String, Window>, now: Timestamp) -> BTreeMap<String, QuotaWindow> {
+pub(crate) fn windows(known: BTreeMap<String, Window>, now: Timestamp) -> BTreeMap<String, QuotaWindow> {
     let shown = |window: Window| QuotaWindow {
         percent_used: window.used(now),
         reset_at: window.reset_at.filter(|at| *at > now).map(Instant::from),

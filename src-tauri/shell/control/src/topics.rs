@@ -107,6 +107,14 @@ pub const READS: &[Operation] = &[
     read("usage_summary", "/api/usage/summary", &[Usage], "Consumption in groups"),
     read("quota_list", "/api/usage/quota", &[Quota, Connections], "What is left of accounts"),
     read("quota_history", "/api/usage/quota/history", &[Quota], "How the windows of one account filled"),
+    read("quota_pools_list", "/api/quota/pools", &[Quota, Keys], "Accounts that keys share"),
+    read("quota_pool_get", "/api/quota/pools/{id}", &[Quota, Keys], "One quota pool"),
+    read(
+        "quota_pool_state",
+        "/api/quota/pools/{id}/state",
+        &[Quota, Keys, Connections, Usage],
+        "What each key used of a quota pool, and how its accounts stand",
+    ),
     read("resilience_get", "/api/resilience", &[Settings], "The resilience settings"),
     read("breakers_list", "/api/resilience/breakers", &[Breakers], "Circuit breakers with their latest changes"),
     read(
@@ -214,6 +222,9 @@ pub const CHANGES: &[Operation] = &[
     change("combo_mapping_delete", Method::Delete, "/api/model-combo-mappings/{id}", &[Combos], "Remove a mapping"),
     change("requests_delete", Method::Delete, "/api/requests", &[Requests, Usage], "Delete from the request log"),
     change("quota_refresh", Method::Post, "/api/usage/quota/refresh", &[Quota], "Ask vendors what is left of accounts"),
+    create("quota_pool_create", "/api/quota/pools", &[Quota], "Share accounts among keys"),
+    change("quota_pool_update", Method::Patch, "/api/quota/pools/{id}", &[Quota], "Change a quota pool"),
+    change("quota_pool_delete", Method::Delete, "/api/quota/pools/{id}", &[Quota], "Remove a quota pool"),
     change("resilience_update", Method::Patch, "/api/resilience", &[Settings], "Change resilience settings"),
     change(
         "resilience_reset",

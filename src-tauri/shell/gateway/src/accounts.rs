@@ -25,6 +25,14 @@ pub(crate) enum Turn<'a> {
     Nobody(Option<&'a str>),
 }
 
+impl Gateway {
+    /// The connection is gone.
+    pub fn forget_connection(&self, connection: &ConnectionId) {
+        self.engine().forget(connection);
+        self.routing().bind(|pins| pins.forget(connection));
+    }
+}
+
 /// The steps of one provider and model, which come in the order of priority, as they are asked.
 pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, key: Option<&ClientKey>, mut steps: Vec<Step>) -> Vec<Step> {
     let preferred = key.map(|key| key.preferred_connections.as_slice()).unwrap_or_default();
@@ -116,8 +124,15 @@ pub(crate) fn asked(gateway: &Gateway, step: &Step) {
     }
 }
 
-/// It answered well.
-pub(crate) fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
+/// It answered well, or, by this verdict, did not.
+pub(crate) fn ended(gateway: &Gateway, request: &ClientRequest, step: &Step, failure: Option<&Outcome>) {
+    match failure {
+        None => served(gateway, request, step),
+        Some(outcome) => failed(gateway, request, step, outcome),
+    }
+}
+
+fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
     let (provider, connection) = (&step.candidate.provider, &step.candidate.connection);
     with_session(gateway, request, step, |session| {
         let (ttl, now) = (gateway.settings().session_affinity_ttl, gateway.now());
@@ -125,8 +140,8 @@ pub(crate) fn served(gateway: &Gateway, request: &ClientRequest, step: &Step) {
     });
 }
 
-/// It did not. Only what is the upstream's doing moves a session.
-pub(crate) fn failed(gateway: &Gateway, request: &ClientRequest, step: &Step, outcome: &Outcome) {
+/// Only what is the upstream's doing moves a session.
+fn failed(gateway: &Gateway, request: &ClientRequest, step: &Step, outcome: &Outcome) {
     if !matches!(outcome, Outcome::Failure(_)) {
         return;
     }

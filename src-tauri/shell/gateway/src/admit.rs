@@ -7,6 +7,7 @@ use crate::attempt::Attempt;
 use crate::engine_handle::Entry;
 use crate::gateway::Gateway;
 use crate::plan::Step;
+use crate::translate::truncates_tools;
 
 /// Requests that may wait at one gate without a combo, whose own `queueDepth` would say so otherwise (decision 0007): an
 /// agent that sends fifty at once to an account with one place gets fifty answers.
@@ -27,6 +28,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) quota_cutoff: bool,
     /// The gate that only its combo has.
     pub(crate) combo_gate: Option<ComboGate<'a>>,
+    /// It has a place among the quota-share requests of the account.
+    pub(crate) has_share: bool,
     pub(crate) patience: Patience,
 }
 
@@ -34,15 +37,16 @@ impl Terms<'_> {
     /// Those of a request that names one model.
     pub(crate) fn direct(tools: u32) -> Self {
         let patience = patience();
-        Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, patience }
+        Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, has_share: false, patience }
     }
 
     fn admission<'a>(&'a self, gateway: &Gateway, step: &'a Step, limits: &'a Limits) -> Admission<'a> {
         let own = step.provider.start_timeout;
         Admission {
-            tools: self.tools,
+            tools: if truncates_tools(gateway) { 0 } else { self.tools },
             quota_cutoff: self.quota_cutoff,
             combo_gate: self.combo_gate,
+            has_share: self.has_share,
             patience: self.patience,
             response_start: own.unwrap_or(gateway.settings().network.response_start_timeout),
             ..Admission::new(&step.candidate, limits, self.caller)

@@ -1,8 +1,8 @@
 //! The guard around a permit: settles exactly once, also on panic, cancellation and early return.
 
-use domain::{Millis, Neutral, Outcome, Timestamp};
+use domain::{ConnectionId, Millis, Neutral, Outcome, Timestamp};
 use http::HeaderMap;
-use resilience::Permit;
+use resilience::{KeptShare, Permit};
 
 use crate::engine_handle::EngineHandle;
 
@@ -39,10 +39,46 @@ impl Attempt {
         self.overrun
     }
 
+    /// Takes its place among the quota-share requests of the account out of it, for the next attempt of the same request.
+    pub(crate) fn keep_share(&mut self) -> Option<Kept> {
+        let kept = self.permit.as_mut()?.keep_share()?;
+        Some(Kept { engine: self.engine.clone(), kept: Some(kept) })
+    }
+
+    /// It goes on in a place that was kept.
+    pub(crate) fn put_back(&mut self, mut kept: Kept) {
+        if let Some(permit) = &mut self.permit
+            && let Some(kept) = kept.kept.take()
+        {
+            permit.put_back(kept);
+        }
+    }
+
     /// The one verdict.
     pub(crate) fn settle(mut self, outcome: &Outcome) {
         if let Some(permit) = self.permit.take() {
             self.engine.settle(permit, outcome);
+        }
+    }
+}
+
+/// A place between two attempts; dropped, it is the next one's.
+pub(crate) struct Kept {
+    engine: EngineHandle,
+    kept: Option<KeptShare>,
+}
+
+impl Kept {
+    /// Whether it is one at this account.
+    pub(crate) fn is_at(&self, account: &ConnectionId) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.connection() == account)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            self.engine.give_back(kept);
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
 use crate::error::GatewayError;
 use crate::exhaustion;
+use crate::failed::{Failed, Refusal as Refused};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::last_resort;
@@ -27,12 +28,15 @@ use crate::plan::{Step, look, plan};
 use crate::record::{End, Recorder};
 use crate::relay::{Destination, Relay, reads_errors_in_stream};
 use crate::response_headers;
-use crate::send::{Committed, Failed, Refusal as Refused, Served, Wish, send};
+use crate::send::{Committed, Served, Wish, send};
+use crate::translate::truncates_tools;
 
 /// Code of the warning that earlier thinking was taken out because the upstream refused it.
 pub(crate) const DROPPED_REASONING: &str = "DROPPED_REASONING";
 /// The decision in the row of such an attempt.
 pub(crate) const RETRY_WITHOUT_THINKING: &str = "retry_without_thinking";
+/// The decision in the row of an attempt that is followed by one that asks for less.
+pub(crate) const RETRY_WITH_LESS: &str = "retry_with_less";
 
 /// Plans and tries until something answers or waiting no longer helps.
 pub(crate) async fn run(
@@ -94,6 +98,8 @@ enum Walked {
 enum Next {
     /// The same account, without earlier thinking.
     ThinkLess,
+    /// The same account, with as many tools as it takes.
+    FewerTools,
     /// Another account, if one is left.
     Account,
     Stop,
@@ -111,9 +117,14 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
             Err(failed) => failed,
         };
         attempt.settle(&failed.diagnosis.outcome);
-        match round.failed(&step, *failed, &wish, !queue.steps.is_empty()) {
+        let may_shorten = !wish.shortened && truncates_tools(gateway);
+        match round.failed(&step, *failed, &wish, may_shorten, !queue.steps.is_empty()) {
             Next::ThinkLess => {
                 wish.without = Some(Thoughts::All);
+                queue.steps.push_front(step);
+            }
+            Next::FewerTools => {
+                wish.shortened = true;
                 queue.steps.push_front(step);
             }
             Next::Account => {}
@@ -169,14 +180,17 @@ async fn take_place(
 }
 
 impl Round {
-    /// Notes how an attempt ended, and says what follows. `has_more`: another account is left.
-    fn failed(&mut self, step: &Step, failed: Failed, wish: &Wish, has_more: bool) -> Next {
+    /// Notes how an attempt ended, and says what follows. `may_shorten`: the list of tools may be cut for another try;
+    /// `has_more`: another account is left.
+    fn failed(&mut self, step: &Step, failed: Failed, wish: &Wish, may_shorten: bool, has_more: bool) -> Next {
         self.limit.clone_from(&failed.limit);
         // This attempt is not among them yet.
         let within = self.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
         // Proofs of thinking can lose their worth between two turns; the same account then answers without them.
         let next = if within && failed.refuses_thoughts && wish.without.is_none() {
             Next::ThinkLess
+        } else if within && failed.tool_limit.is_some() && may_shorten {
+            Next::FewerTools
         } else if within && failed.limit.is_none() && failed.diagnosis.next == Elsewhere::NextConnection {
             Next::Account
         } else {
@@ -185,6 +199,7 @@ impl Round {
         self.goes_on = next != Next::Stop;
         let decision = match next {
             Next::ThinkLess => RETRY_WITHOUT_THINKING,
+            Next::FewerTools => RETRY_WITH_LESS,
             Next::Account if has_more => "next_connection",
             Next::Account | Next::Stop => "stop",
         };

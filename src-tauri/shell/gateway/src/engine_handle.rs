@@ -12,8 +12,8 @@ use resilience::picture::ConnectionPicture;
 use resilience::request_queue::learned::LearnedLimit;
 use resilience::stored::StoredEgress;
 use resilience::{
-    Admission, Admitted, Cleared, Effects, Engine, Entered, Event, LocalLimit, Permit, Refusal, ResetScope, Snapshot,
-    Stored, Ticket, circuit_breaker,
+    Admission, Admitted, Cleared, Effects, Engine, Entered, Event, KeptShare, LocalLimit, Permit, Refusal, ResetScope,
+    Snapshot, Stored, Ticket, circuit_breaker,
 };
 use settings::Settings;
 use store::Store;
@@ -278,6 +278,11 @@ impl EngineHandle {
 
     pub(crate) fn settle(&self, permit: Permit, outcome: &Outcome) {
         self.change(|engine, settings, now| ((), engine.settle(permit, outcome, settings, now)));
+    }
+
+    /// A place that was kept is not needed any more.
+    pub(crate) fn give_back(&self, kept: KeptShare) {
+        self.change(|engine, settings, now| ((), engine.give_back(kept, settings, now)));
     }
 
     /// An operator's hand. The effects in the answer have been carried out.

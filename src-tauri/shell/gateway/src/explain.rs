@@ -23,6 +23,7 @@ use crate::combo::{Asked, explain_combo};
 use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::plan::{self, Asker, Step};
+use crate::quota_pools;
 
 /// Strategy of a name that stands for one model.
 const SINGLE: &str = "single";
@@ -55,6 +56,8 @@ pub enum RouteKind {
     Direct,
     Combo,
     Auto,
+    /// A model of a quota pool.
+    QuotaShare,
 }
 
 /// The answer to a request that nobody can serve.
@@ -160,11 +163,20 @@ impl Gateway {
         let mut explanation = match self.destination(model)? {
             Destination::Direct(resolved) => self.explain_direct(model, &resolved, key, question)?,
             Destination::Combo { asked, rule } => {
-                let kind = if asked.is_auto() { RouteKind::Auto } else { RouteKind::Combo };
+                let kind = match asked.pool() {
+                    Some(_) => RouteKind::QuotaShare,
+                    None if asked.is_auto() => RouteKind::Auto,
+                    None => RouteKind::Combo,
+                };
                 let strategy = asked.combo.strategy.as_str();
                 let route = Route { kind, rule, name: model.to_owned(), strategy };
                 let mut explanation = explain_combo(self, &asked, route, key, question);
-                if key.is_some_and(|key| !key.allows_combo(&asked.combo.name)) {
+                // Whoever has used up a share is refused before anybody is asked.
+                let refused = asked.pool().and_then(|pool| quota_pools::admit(self, pool, key).err());
+                if let Some(refused) = refused {
+                    explanation.answer = Some(Answer::of(&refused));
+                }
+                if key.is_some_and(|key| !asked.is_open_to(key)) {
                     explanation.bar(&not_for_this_key(), Answer::FORBIDDEN);
                 }
                 explanation
@@ -190,7 +202,10 @@ impl Gateway {
             Resolution::Auto { name, rule, .. } => {
                 Destination::Combo { asked: Asked::of_auto(self, &name).ok_or_else(unknown)?, rule }
             }
-            Resolution::QuotaShare { .. } => return Err(unknown()),
+            Resolution::QuotaShare { model, rule, .. } => {
+                let near = || NotFound { near: self.near_pools(&model) };
+                Destination::Combo { asked: Asked::of_pool(self, &model).ok_or_else(near)?, rule }
+            }
         })
     }
 

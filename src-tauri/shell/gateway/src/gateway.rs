@@ -11,7 +11,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use catalog::{Catalog, Provider};
 use dialects::models::ListedModel;
 use domain::model_alias::ModelAlias;
-use domain::{Clock, ConnectionId, ProviderId, Timestamp};
+use domain::{Clock, ProviderId, Timestamp};
 use parking_lot::Mutex;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -126,9 +126,9 @@ impl Gateway {
         );
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(Error::Randomness)?;
-        let spending = KeySpending::new(Arc::clone(&parts.clock));
         let routing = RoutingHandle::new(Arc::clone(&parts.clock), ChaCha12Rng::from_seed(seed));
         let gateway = Gateway(Arc::new(Inner {
+            spending: KeySpending::new(Arc::clone(&parts.clock)),
             started_at: parts.clock.now(),
             clock: parts.clock,
             store: parts.store,
@@ -161,7 +161,6 @@ impl Gateway {
             memo: Mutex::default(),
             telemetry: Mutex::default(),
             routing,
-            spending,
         }));
         gateway.load().await?;
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
@@ -178,6 +177,8 @@ impl Gateway {
         self.load_keys().await?;
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
+        self.load_quota_pools().await?;
+        self.restore_pool_use().await;
         self.routing().restore(RoutingHandle::read_lasting(self.store().load_routing_memory().await?));
         let pins = pins::load(self.store()).await?;
         self.routing().bind(|affinity| affinity.restore(pins));
@@ -185,7 +186,8 @@ impl Gateway {
         let telemetry = Telemetries::read(self.store(), self.now()).await?;
         *self.0.telemetry.lock() = telemetry;
         let learned = learned_limits::load(self.store()).await?;
-        self.memo().lock().restore(self.store().load_kept_of_calls(self.now()).await?);
+        let kept = self.store().load_kept_of_calls(self.now()).await?;
+        self.memo().lock().restore(kept);
         self.engine().restore(self.store().load_resilience().await?, learned);
         Ok(())
     }
@@ -367,12 +369,6 @@ impl Gateway {
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
         Ok(())
-    }
-
-    /// The connection is gone.
-    pub fn forget_connection(&self, connection: &ConnectionId) {
-        self.engine().forget(connection);
-        self.routing().bind(|pins| pins.forget(connection));
     }
 
     /// Aliases changed in the store.

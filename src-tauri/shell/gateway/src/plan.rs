@@ -7,7 +7,7 @@ use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
 use domain::wire::reason;
 use domain::{Availability, Candidate, Exclusion, Mechanism, Operation};
-use resilience::{Admission, Caller};
+use resilience::{Admission, Caller, ComboGate};
 use routing::account::{self, Accounts};
 use routing::{Resolved, Target};
 
@@ -17,6 +17,7 @@ use crate::admit;
 use crate::exchange::upstream_operation;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::translate::truncates_tools;
 
 /// One account to try, in order.
 #[derive(Clone)]
@@ -40,6 +41,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) tools: u32,
     /// An account whose quota runs out is left out.
     pub(crate) quota_cutoff: bool,
+    /// It asks by way of a quota pool, which turns nobody away for want of a place.
+    pub(crate) shares: bool,
     pub(crate) turn: Turn<'a>,
 }
 
@@ -52,13 +55,15 @@ impl<'a> Asker<'a> {
             caller,
             tools: request.glance.tool_count,
             quota_cutoff: true,
+            shares: false,
             turn: Turn::Of(request),
         }
     }
 
     /// Nobody in particular, who asks a provider for text.
     pub(crate) fn anybody(operation: Operation, key: Option<&'a ClientKey>, caller: Caller) -> Self {
-        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, turn: Turn::Nobody(None) }
+        let turn = Turn::Nobody(None);
+        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, shares: false, turn }
     }
 }
 
@@ -178,8 +183,9 @@ pub(crate) fn availability(
     }
     let limits = connection.limits(provider.limits);
     let ask = Admission {
-        tools: asker.tools,
+        tools: if truncates_tools(gateway) { 0 } else { asker.tools },
         quota_cutoff: asker.quota_cutoff,
+        combo_gate: asker.shares.then_some(ComboGate::QuotaShare { lowered: false }),
         patience: admit::patience(),
         ..Admission::new(candidate, &limits, asker.caller)
     };

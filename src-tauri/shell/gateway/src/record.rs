@@ -2,15 +2,18 @@
 
 use domain::request_log::{AttemptRecord, ExclusionRecord, RequestOutcome, RequestRecord, Trace};
 use domain::wire::code;
-use domain::{Candidate, Dialect, Exclusion, Millis, Timestamp, Usage};
+use domain::{Candidate, ConnectionId, Dialect, Exclusion, Millis, Timestamp, Usage};
 use http::StatusCode;
 use routing::Journey;
+use routing::quota_share::leases::Lease;
 use std::sync::Arc;
 
+use crate::attempt::{Attempt, Kept};
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Step, excluded_record};
+use crate::quota_pools::{self, Share};
 use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
@@ -19,7 +22,8 @@ use crate::usage_estimate;
 /// left and everything is dropped, as aborted.
 pub(crate) struct Recorder {
     gateway: Gateway,
-    record: Box<RequestRecord>,
+    /// Copied when it changes after somebody else got it; the store gets it at the end.
+    record: Arc<RequestRecord>,
     pub(crate) journey: Journey,
     open: Option<AttemptRecord>,
     /// How long the next attempt waited for its turn.
@@ -30,6 +34,8 @@ pub(crate) struct Recorder {
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
+    /// The request's part in a quota pool.
+    share: Option<Share>,
     /// What is shown of it while it runs; its parts share it.
     row: Arc<Row>,
 }
@@ -52,7 +58,7 @@ pub(crate) struct End<'a> {
 
 impl Recorder {
     pub(crate) fn new(gateway: &Gateway, request: &ClientRequest) -> Self {
-        let record = Box::new(RequestRecord {
+        let record = Arc::new(RequestRecord {
             id: request.id.clone(),
             at: request.arrived,
             method: request.method.to_string(),
@@ -106,6 +112,7 @@ impl Recorder {
             estimated_input: request.estimated_input(),
             output_bytes: 0,
             finished: false,
+            share: None,
             row: Arc::new(row),
         }
     }
@@ -113,9 +120,13 @@ impl Recorder {
     /// For a call that is part of the same story: [`Recorder::absorb`] takes it up. Also stands in where the story was
     /// handed on; by itself it tells nothing.
     pub(crate) fn part(&self) -> Self {
+        let mut record = Arc::clone(&self.record);
+        if record.usage != Usage::default() {
+            Arc::make_mut(&mut record).usage = Usage::default();
+        }
         Recorder {
             gateway: self.gateway.clone(),
-            record: Box::new(RequestRecord { usage: Usage::default(), ..RequestRecord::clone(&self.record) }),
+            record,
             journey: Journey::default(),
             open: None,
             queued: Millis::ZERO,
@@ -123,6 +134,7 @@ impl Recorder {
             estimated_input: self.estimated_input,
             output_bytes: 0,
             finished: true,
+            share: None,
             row: Arc::clone(&self.row),
         }
     }
@@ -146,7 +158,7 @@ impl Recorder {
     /// The present call was answered, and the story goes on with another one.
     pub(crate) fn next_call(&mut self) {
         self.end_attempt(SUCCESS, "next_step", None);
-        let usage = std::mem::take(&mut self.record.usage);
+        let usage = std::mem::take(self.usage());
         let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
         if usage != Usage::default() {
             self.earlier.push((usage, cost));
@@ -156,9 +168,47 @@ impl Recorder {
 
     /// The request asks a combo.
     pub(crate) fn of_combo(&mut self, name: &str, strategy: &'static str) {
-        self.record.combo_name = Some(name.to_owned());
-        self.record.strategy = Some(strategy.to_owned());
+        let record = Arc::make_mut(&mut self.record);
+        record.combo_name = Some(name.to_owned());
+        record.strategy = Some(strategy.to_owned());
         self.row.change(|row| row.combo_name = Some(name.to_owned()));
+    }
+
+    /// It asks by way of a quota pool, and there perhaps leaves room for others.
+    pub(crate) fn of_pool(&mut self, share: Share, lowered: bool) {
+        self.share = Some(share);
+        if lowered {
+            self.warn(vec![quota_pools::LOWERED.to_owned()]);
+        }
+    }
+
+    /// The account of the pool that was chosen for it.
+    pub(crate) fn holds(&mut self, lease: Option<Lease>) {
+        if let Some(share) = &mut self.share {
+            share.hold(lease);
+        }
+    }
+
+    /// Whether it kept its place at the account from the attempt before (resilience specification, 14.4). One at another
+    /// account is given up.
+    pub(crate) fn has_place_at(&mut self, account: &ConnectionId) -> bool {
+        let Some(share) = &mut self.share else { return false };
+        share.kept.take_if(|kept| !kept.is_at(account));
+        share.kept.is_some()
+    }
+
+    /// The attempt failed; its place, where it had one, is kept for the next at the same account.
+    pub(crate) fn keeps_place(&mut self, kept: Option<Kept>) {
+        if let Some(share) = &mut self.share {
+            share.kept = kept;
+        }
+    }
+
+    /// The next attempt goes on in the place that was kept.
+    pub(crate) fn goes_on_in_place(&mut self, attempt: &mut Attempt) {
+        if let Some(kept) = self.share.as_mut().and_then(|share| share.kept.take()) {
+            attempt.put_back(kept);
+        }
     }
 
     /// How the account was chosen, in one word.
@@ -210,6 +260,9 @@ impl Recorder {
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.addressed(candidate, connection_name, target);
+        if let Some(share) = &mut self.share {
+            share.goes_to(&candidate.connection);
+        }
         self.row.change(|row| {
             row.towards(candidate, connection_name);
             row.attempts = row.attempts.saturating_add(1);
@@ -240,7 +293,7 @@ impl Recorder {
         self.open = part.open.take().map(|open| AttemptRecord { n, ..open });
         self.output_bytes = part.output_bytes;
         self.warn(std::mem::take(&mut part.journey.warnings));
-        let (record, of_part) = (&mut self.record, &mut part.record);
+        let (record, of_part) = (Arc::make_mut(&mut self.record), Arc::make_mut(&mut part.record));
         record.target = of_part.target;
         record.provider = of_part.provider.take();
         record.model = of_part.model.take();
@@ -275,11 +328,12 @@ impl Recorder {
 
     /// Who is asked, should nothing more come of it.
     pub(crate) fn addressed(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
-        self.record.target = Some(target);
-        self.record.provider = Some(candidate.provider.clone());
-        self.record.model = Some(candidate.model.clone());
-        self.record.connection = Some(candidate.connection.clone());
-        self.record.connection_name = Some(connection_name.to_owned());
+        let record = Arc::make_mut(&mut self.record);
+        record.target = Some(target);
+        record.provider = Some(candidate.provider.clone());
+        record.model = Some(candidate.model.clone());
+        record.connection = Some(candidate.connection.clone());
+        record.connection_name = Some(connection_name.to_owned());
     }
 
     /// The response head arrived.
@@ -305,7 +359,8 @@ impl Recorder {
             && open.first_token.is_none()
         {
             open.first_token = Some(now.since(open.started_at));
-            self.record.time_to_first_token = Some(now.since(self.record.at));
+            let record = Arc::make_mut(&mut self.record);
+            record.time_to_first_token = Some(now.since(record.at));
             self.row.turn_to(Stage::Answering, now);
         }
     }
@@ -343,7 +398,7 @@ impl Recorder {
     }
 
     pub(crate) fn usage(&mut self) -> &mut Usage {
-        &mut self.record.usage
+        &mut Arc::make_mut(&mut self.record).usage
     }
 
     /// What the finished request cost in US dollars, where a price is known.
@@ -358,7 +413,7 @@ impl Recorder {
         }
         self.end_attempt(SUCCESS, "answer", None);
         let now = self.gateway.now();
-        let record = &mut self.record;
+        let record = Arc::make_mut(&mut self.record);
         record.status = end.status;
         record.outcome = end.outcome;
         record.error_code = end.error_code.map(str::to_owned);
@@ -372,6 +427,8 @@ impl Recorder {
             record.usage.add(&usage);
             record.cost = record.cost.zip(cost).map(|(sum, cost)| sum + cost);
         }
+        let share = self.share.take();
+        quota_pools::charge(&self.gateway, share.as_ref(), record);
         record.trace = Trace {
             rule: self.journey.rule,
             attempts: std::mem::take(&mut self.journey.attempts),
@@ -379,8 +436,8 @@ impl Recorder {
             warnings: std::mem::take(&mut self.journey.warnings),
         };
         self.gateway.counters().tokens(now, record.usage.output.unwrap_or(0));
-        let concerns_key = self.gateway.spending().charge(record, &self.gateway.catalog());
-        self.gateway.store().record_request(RequestRecord::clone(record));
+        let concerns_key = self.gateway.spending().charge(&self.record, &self.gateway.catalog());
+        self.gateway.store().record_request(Arc::clone(&self.record));
         self.gateway.announce(&[Topic::Requests, Topic::Usage]);
         if concerns_key {
             self.gateway.announce(&[Topic::Keys]);

@@ -11,6 +11,7 @@ use crate::combo::Asked;
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::quota_pools;
 
 /// What the model's name leads to.
 pub(crate) enum Destination {
@@ -42,19 +43,32 @@ pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Dest
             let asked = Asked::of_auto(gateway, &auto).ok_or_else(|| not_found(name, &[]))?;
             Destination::Combo(asked, rule)
         }
-        Resolution::QuotaShare { .. } => return Err(not_found(name, &[])),
+        Resolution::QuotaShare { model, rule, .. } => {
+            let asked = Asked::of_pool(gateway, &model).ok_or_else(|| not_found(name, &gateway.near_pools(&model)))?;
+            Destination::Combo(asked, rule)
+        }
     };
     // Of a combo, the key's other limits take away single targets.
     let is_allowed = |key: &ClientKey| match &destination {
         Destination::Direct(resolved) => {
             key.allows_model(&[name, &format!("{}/{}", resolved.provider, resolved.model)])
         }
-        Destination::Combo(asked, _) => key.allows_combo(&asked.combo.name),
+        Destination::Combo(asked, _) => asked.is_open_to(key),
     };
     if request.key.as_ref().is_some_and(|key| !is_allowed(key)) {
         return Err(forbidden(name));
     }
-    Ok(destination)
+    share_of(gateway, request, destination)
+}
+
+/// A key may ask a pool only within its share of it. Whoever only counts tokens uses nothing of it.
+fn share_of(gateway: &Gateway, request: &ClientRequest, mut to: Destination) -> Result<Destination, GatewayError> {
+    if let Destination::Combo(asked, _) = &mut to
+        && let Some(pool) = asked.pool().filter(|_| !request.operation.counts_tokens())
+    {
+        asked.lowered = quota_pools::admit(gateway, pool, request.key.as_deref())?;
+    }
+    Ok(to)
 }
 
 /// The key may not use what it asks for.

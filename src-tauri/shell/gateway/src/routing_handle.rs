@@ -3,22 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use domain::{Clock, ConnectionId, Millis};
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use routing::account::{self, Preferences};
 use routing::affinity::{Affinity, Pin};
-use routing::combo::{Combo, Config, Expansion};
+use routing::combo::{Combo, Config, Expansion, Strategy};
 use routing::memory::{Dispatch, Lasting};
 use routing::plan::Refusal;
+use routing::quota_share::leases::Lease;
 use routing::strategies::context_relay::Handoffs;
 use routing::view::RequestFacts;
-use routing::{Memory, Plan, Route, Target, View};
+use routing::{Memory, Plan, Route, Target, View, quota_share};
 use settings::Settings;
 use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
+use crate::quota_pools::Pools;
 
 /// The document in the store.
 const MEMORY: &str = "memory";
@@ -32,6 +35,7 @@ pub(crate) struct RoutingHandle {
     state: Mutex<State>,
     configs: Mutex<BTreeMap<String, Known>>,
     handoffs: Mutex<Handoffs>,
+    pools: ArcSwap<Pools>,
     clock: Arc<dyn Clock>,
     /// Something that outlives a restart has changed.
     news: Notify,
@@ -65,6 +69,7 @@ impl RoutingHandle {
             }),
             configs: Mutex::default(),
             handoffs: Mutex::default(),
+            pools: ArcSwap::default(),
             clock,
             news: Notify::new(),
             moved: Notify::new(),
@@ -112,10 +117,30 @@ impl RoutingHandle {
         documents.remove(MEMORY).and_then(|document| serde_json::from_value(document).ok()).unwrap_or_default()
     }
 
-    /// Plans one request; its turn is taken.
-    pub(crate) fn plan(&self, route: &Route<'_>, expansion: Expansion, view: &View<'_>) -> Result<Plan, Refusal> {
+    /// Plans one request; its turn is taken. Of a quota-share combo, the account chosen first counts the request as under
+    /// way until the lease is given back.
+    pub(crate) fn plan(
+        &self,
+        route: &Route<'_>,
+        expansion: Expansion,
+        view: &View<'_>,
+    ) -> Result<(Plan, Option<Lease>), Refusal> {
         let State { memory, rng, .. } = &mut *self.state.lock();
-        routing::plan(route, expansion, view, memory, rng)
+        let plan = routing::plan(route, expansion, view, memory, rng)?;
+        let shares = matches!(route, Route::Combo { strategy: Strategy::QuotaShare, .. });
+        let first = plan.first().filter(|_| shares);
+        let lease = first.map(|first| memory.shares.leases.acquire(quota_share::slot(first), view.now));
+        Ok((plan, lease))
+    }
+
+    /// Who shares what; see [`Gateway::quota_pools`].
+    pub(crate) fn pools(&self) -> &ArcSwap<Pools> {
+        &self.pools
+    }
+
+    /// What keys and accounts share, for one look or one change.
+    pub(crate) fn shares<T>(&self, act: impl FnOnce(&mut quota_share::Memory) -> T) -> T {
+        act(&mut self.state.lock().memory.shares)
     }
 
     /// The order of a provider's accounts; whether a turn is taken.

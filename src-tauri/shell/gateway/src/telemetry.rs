@@ -1,9 +1,9 @@
 //! How fast and how reliable targets were of late: the figures that combos compare (gateway specification, 3.5).
 //!
-//! The last 200 attempts of a day, for each model of a provider and for each of its accounts. The figures are worked out when
-//! an attempt ends, not when a request waits for its plan. In memory and bounded. Nothing of it is stored, because every
-//! attempt stands in the request log already: a start reads the newest of the last day there, also after a crash. What is
-//! not known is unknown, and strategies are told so.
+//! The last 200 attempts of a day, for each model of a provider and for each of its accounts. An attempt that ends is added to
+//! sums and to a sorted list, and one that is forgotten taken out again, so that neither costs what all 200 would. In memory
+//! and bounded. Nothing of it is stored, because every attempt stands in the request log already: a start reads the newest of
+//! the last day there, also after a crash. What is not known is unknown, and strategies are told so.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -29,10 +29,23 @@ pub struct Telemetries {
 
 type Key = (ProviderId, String, Option<ConnectionId>);
 
+/// The attempts that count, and of those that were answered what the figures need.
 #[derive(Debug, Default)]
 struct Window {
     attempts: VecDeque<Sample>,
-    figures: Telemetry,
+    /// Milliseconds of every answer, ascending.
+    latencies: Vec<u64>,
+    latency: Sum,
+    /// Of the squares.
+    squares: Sum,
+    first_token: Sum,
+}
+
+/// Whole numbers, so that what is taken out leaves no trace.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    total: u128,
+    count: u32,
 }
 
 /// How one attempt went.
@@ -88,13 +101,8 @@ impl Telemetries {
         attempts.sort_by_key(|attempt| attempt.started_at + attempt.duration);
         let mut telemetries = Telemetries::default();
         for attempt in &attempts {
-            let sample = Sample::of(attempt);
-            for account in [None, Some(attempt.connection.clone())] {
-                let key = (attempt.provider.clone(), attempt.model.clone(), account);
-                telemetries.targets.get_or_insert_mut(key, Window::default).keep(sample);
-            }
+            telemetries.record(&attempt.provider, &attempt.model, &attempt.connection, Sample::of(attempt));
         }
-        telemetries.targets.iter_mut().for_each(|(_, window)| window.figures = window.work_out());
         telemetries
     }
 
@@ -109,62 +117,91 @@ impl Telemetries {
     /// The figures of an account, or of all accounts of the provider together.
     pub fn of(&self, provider: &ProviderId, model: &str, connection: Option<&ConnectionId>) -> Telemetry {
         let key = (provider.clone(), model.to_owned(), connection.cloned());
-        self.targets.peek(&key).map(|window| window.figures).unwrap_or_default()
+        self.targets.peek(&key).map(Window::figures).unwrap_or_default()
     }
 }
 
 impl Window {
     fn record(&mut self, sample: Sample) {
-        self.keep(sample);
-        self.figures = self.work_out();
-    }
-
-    fn keep(&mut self, sample: Sample) {
         self.attempts.push_back(sample);
+        self.count(&sample);
         while self.attempts.len() > ATTEMPTS
             || self.attempts.front().is_some_and(|oldest| sample.at.since(oldest.at) > SPAN)
         {
-            self.attempts.pop_front();
+            if let Some(oldest) = self.attempts.pop_front() {
+                self.discount(&oldest);
+            }
         }
     }
 
     /// Speed is that of answers; a refusal is quick and says nothing of it.
-    fn work_out(&self) -> Telemetry {
-        let answered = || self.attempts.iter().filter(|sample| sample.succeeded);
-        let mut latencies: Vec<f64> = answered().map(|sample| as_f64(sample.latency)).collect();
-        latencies.sort_by(f64::total_cmp);
-        let average = mean(&latencies);
-        let first_tokens: Vec<f64> = answered().filter_map(|sample| sample.first_token).map(as_f64).collect();
-        let deviation = average.map(|average| {
-            let squares: Vec<f64> = latencies.iter().map(|latency| (latency - average).powi(2)).collect();
-            mean(&squares).unwrap_or(0.0).sqrt()
-        });
+    fn count(&mut self, sample: &Sample) {
+        if !sample.succeeded {
+            return;
+        }
+        let latency = sample.latency.as_millis();
+        let at = self.latencies.partition_point(|other| *other < latency);
+        self.latencies.insert(at, latency);
+        self.latency.add(latency.into());
+        self.squares.add(u128::from(latency).pow(2));
+        if let Some(first_token) = sample.first_token {
+            self.first_token.add(first_token.as_millis().into());
+        }
+    }
+
+    /// Takes out what was counted before.
+    fn discount(&mut self, sample: &Sample) {
+        if !sample.succeeded {
+            return;
+        }
+        let latency = sample.latency.as_millis();
+        if let Ok(at) = self.latencies.binary_search(&latency) {
+            self.latencies.remove(at);
+        }
+        self.latency.take(latency.into());
+        self.squares.take(u128::from(latency).pow(2));
+        if let Some(first_token) = sample.first_token {
+            self.first_token.take(first_token.as_millis().into());
+        }
+    }
+
+    fn figures(&self) -> Telemetry {
+        let answered = self.latencies.len() as f64;
+        let average_latency = self.latency.mean();
+        // The mean of the squares less the square of the mean; rounding may take it below zero.
+        let variance = average_latency.zip(self.squares.mean()).map(|(mean, squares)| (squares - mean * mean).max(0.0));
         Telemetry {
             samples: u32::try_from(self.attempts.len()).unwrap_or(u32::MAX),
-            average_latency: average,
-            p95_latency: percentile(&latencies, 0.95),
-            latency_deviation: deviation,
-            first_token: mean(&first_tokens),
-            success_rate: mean(
-                &self.attempts.iter().map(|sample| f64::from(u8::from(sample.succeeded))).collect::<Vec<_>>(),
-            ),
+            average_latency,
+            p95_latency: percentile(&self.latencies, 0.95),
+            latency_deviation: variance.map(f64::sqrt),
+            first_token: self.first_token.mean(),
+            success_rate: (!self.attempts.is_empty()).then(|| answered / self.attempts.len() as f64),
         }
     }
 }
 
-fn as_f64(length: Millis) -> f64 {
-    // Precise to a fraction of a millisecond for three hundred thousand years.
-    length.as_millis() as f64
-}
+impl Sum {
+    fn add(&mut self, value: u128) {
+        self.total += value;
+        self.count += 1;
+    }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    fn take(&mut self, value: u128) {
+        self.total -= value;
+        self.count -= 1;
+    }
+
+    /// None of nothing.
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.total as f64 / f64::from(self.count))
+    }
 }
 
 /// The smallest value that is at least as large as this share of all; `sorted` ascends.
-fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+fn percentile(sorted: &[u64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).copied()
+    sorted.get(rank.saturating_sub(1)).map(|value| *value as f64)
 }
 
 #[cfg(test)]
@@ -197,6 +234,16 @@ mod tests {
             assert!((figures.success_rate.unwrap_or(0.0) - 100.0 / 101.0).abs() < 1e-9);
         }
         assert_eq!(telemetries.of(&"p".into(), "other", None), Telemetry::default());
+    }
+
+    #[test]
+    fn what_was_forgotten_leaves_no_trace() {
+        let long_ago = (0..400).map(|n| sample(n, (n * 7_919) % 1_009 + 1, n % 3 != 0));
+        let day = SPAN.as_millis();
+        let last = [sample(day * 2, 3, true), sample(day * 2, 7, true), sample(day * 2, 9, false)];
+        let among_old = recorded(long_ago.chain(last)).of(&"p".into(), "m", None);
+        assert_eq!(among_old, recorded(last).of(&"p".into(), "m", None));
+        assert_eq!((among_old.average_latency, among_old.latency_deviation), (Some(5.0), Some(2.0)));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use dialects::canonical::IdMap;
 use dialects::canonical::{Part, ReasoningMode};
 use dialects::thoughts::{Thoughts, has_foreign_thoughts, without_thoughts};
 use dialects::translate::{Refusal, write_request};
-use dialects::{Glance, continuation, ensure_model, limited_output, model_edit, pieces, remove_member, splice};
+use dialects::{
+    Glance, continuation, ensure_model, limited_output, model_edit, pieces, remove_member, splice, tool_list,
+};
 use domain::{Dialect, Operation};
 use upstream::Payload;
 
@@ -19,6 +21,8 @@ use crate::ingress::ClientRequest;
 use crate::plan::Step;
 use crate::send::Wish;
 
+/// Code of the warning that the list of tools was cut, with what is left of it.
+const TRUNCATED_TOOLS: &str = "TRUNCATED_TOOLS";
 /// Code of the warning that `background: true` was taken out (gateway specification, 2.8).
 const BACKGROUND_DEGRADE: &str = "BACKGROUND_DEGRADE";
 
@@ -45,8 +49,13 @@ pub(crate) fn translate(
     let model = &step.candidate.model;
     let (source, target) = (request.dialect(), step.operation.dialect());
     let continued = (source == Dialect::Responses).then(|| continued(gateway, request)).flatten();
+    let most_tools = most_tools(gateway, request, step);
+    let truncated = most_tools.map(|most| format!("{TRUNCATED_TOOLS}:{most}"));
     if request.passes_to(step.operation) {
         let mut body = continued.as_ref().unwrap_or(&request.body).clone();
+        if let Some(most) = most_tools {
+            body = tool_list::shortened(source, &body, most);
+        }
         let foreign = has_foreign_thoughts(&body).then_some(Thoughts::Foreign);
         if let Some(thoughts) = wish.without.or(foreign) {
             body = without_thoughts(source, &body, thoughts);
@@ -54,7 +63,9 @@ pub(crate) fn translate(
         if let Some(limit) = wish.max_output {
             body = limited_output(source, &body, limit);
         }
-        return Ok(rewrite(request.operation, &body, &request.body, &request.glance, model));
+        let mut translated = rewrite(request.operation, &body, &request.body, &request.glance, model);
+        translated.warnings.extend(truncated);
+        return Ok(translated);
     }
     let meant = continued.unwrap_or_else(|| request.body.clone());
     let target_facts = exchange::target(&step.provider, model, &gateway.settings().translation);
@@ -66,14 +77,31 @@ pub(crate) fn translate(
     asked.model.clone_from(model);
     gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());
     asked.max_output = wish.max_output.or(asked.max_output);
+    if let Some(most) = most_tools {
+        tool_list::shorten(&mut asked, most);
+    }
     if wish.without == Some(Thoughts::All) {
         asked.turns.iter_mut().for_each(|turn| turn.parts.retain(|part| !matches!(part, Part::Reasoning { .. })));
         asked.reasoning.mode = ReasoningMode::Off;
     }
     let written = write_request(target, &asked, &target_facts)?;
     let background = request.glance.background.is_some().then(|| BACKGROUND_DEGRADE.to_owned());
-    let warnings = written.warnings.iter().map(exchange::word).chain(background).collect();
+    let warnings = written.warnings.iter().map(exchange::word).chain(background).chain(truncated).collect();
     Ok(Translated { body: written.body.into(), warnings, ids: written.ids, meant })
+}
+
+/// Whether lists of tools are cut to what a provider takes, instead of going elsewhere.
+pub(crate) fn truncates_tools(gateway: &Gateway) -> bool {
+    gateway.settings().translation.tool_limit_truncate
+}
+
+/// To how many tools the list is cut; none, it goes out as it is.
+fn most_tools(gateway: &Gateway, request: &ClientRequest, step: &Step) -> Option<u32> {
+    let tools = request.glance.tool_count;
+    if tools == 0 || !truncates_tools(gateway) {
+        return None;
+    }
+    gateway.engine().tool_limit(&step.provider).filter(|limit| tools > *limit)
 }
 
 /// The request with what it names by id alone: the conversation before an answer that is kept here, items of such answers.

@@ -11,6 +11,8 @@ const EVERY: Millis = Millis::hours(1);
 const UNDO: Millis = Millis::days(7);
 /// How far back the use of quotas is shown.
 const QUOTA_HISTORY: Millis = Millis::days(14);
+/// How long what was used of a pool stays after it has ceased to count.
+const POOL_USE: Millis = Millis::days(14);
 
 /// Enforces retention at the start and every hour, until the gateway stops.
 pub(crate) async fn retain(gateway: Gateway) {
@@ -35,6 +37,7 @@ async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
     gateway.store().purge_connections(now - UNDO).await?;
     gateway.store().purge_quota_history(now - QUOTA_HISTORY).await?;
     gateway.store().purge_kept_of_calls(now).await?;
+    gateway.store().purge_pool_use(now - POOL_USE).await?;
     Ok(())
 }
 

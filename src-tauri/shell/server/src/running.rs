@@ -120,6 +120,7 @@ fn open_door(
 ) -> (Control, JoinHandle<Door>) {
     let (mover, moves) = mpsc::channel(1);
     let control = Control::new(gateway.clone(), token, mover);
+    tasks.tracker.spawn(control::quota_watch::keep(control.clone()));
     let server = Server {
         router: gateway::router(gateway.clone(), control::rest::router(control.clone())),
         clock: Arc::clone(gateway.clock()),

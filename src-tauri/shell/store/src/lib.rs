@@ -15,6 +15,7 @@
 //! | `requests.rs`, `usage.rs` | what traffic leaves behind |
 //! | `resilience.rs` | what is spared and why |
 //! | `quota.rs` | what is left of accounts |
+//! | `quota_pools.rs` | accounts that several keys share, and what each used |
 //! | `routing_memory.rs` | what strategies remember |
 //! | `translation_memory.rs` | what the next turn of a conversation may miss |
 //! | `writer.rs` | the write-behind task |
@@ -31,8 +32,10 @@ mod database;
 mod error;
 mod folder;
 mod key_value;
+mod many_rows;
 mod nodes;
 mod quota;
+mod quota_pools;
 mod requests;
 mod resilience;
 mod routing_memory;
@@ -52,6 +55,7 @@ pub use combos::Renamed;
 pub use connections::{CredentialChange, StoredConnection};
 pub use error::{CredentialError, Error};
 pub use quota::QuotaPoint;
+pub use quota_pools::StoredPool;
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};
 pub use translation_memory::{Kept, KeptOfCall, MOST_CALLS};
 pub use usage::{FinishedRequest, GroupBy, KeyUsage, UsageGroup, UsageSummary, UsageTotals};

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use domain::request_log::{RequestOutcome, RequestRecord, Trace};
 use domain::{ClientKeyId, ConnectionId, ProviderId, RequestId, Timestamp, Usage};
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
 
 use crate::columns::{Cell, from_instant, from_length, integer, natural, to_instant, to_length};
+use crate::many_rows::ManyRows;
 use crate::{Error, Store, StoreHealth};
 
 /// Most requests one page may hold.
@@ -104,8 +106,8 @@ struct Row {
 impl Store {
     /// Puts a finished request down, to be written within a quarter of a second. Never waits: when too many are
     /// waiting already, the record is dropped and counted.
-    pub fn record_request(&self, record: RequestRecord) {
-        self.inner.writer.record_request(record);
+    pub fn record_request(&self, record: impl Into<Arc<RequestRecord>>) {
+        self.inner.writer.record_request(record.into());
     }
 
     /// Writes everything recorded before the call. [`Error::Flush`] when that failed; it is then tried again later.
@@ -185,56 +187,56 @@ impl Store {
     }
 }
 
-/// Writes records in one statement; a second one of the same id changes nothing, so a repeated batch does no harm.
-pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestRecord]) -> Result<(), Error> {
-    let mut rows = Vec::with_capacity(records.len());
+static INSERT: ManyRows = ManyRows::new(
+    "INSERT INTO call_logs (id, timestamp, method, path, source_format, target_format, status, outcome, stream,
+            requested_model, provider, model, connection_id, connection_name, api_key_id, api_key_name, agent,
+            duration_ms, ttft_ms, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
+            tokens_reasoning, estimated, cost, provider_reported_cost, error_code, error_summary, session_tag,
+            combo_name, strategy, trace)",
+);
+
+/// Writes records in one statement; a second one of the same id changes nothing.
+pub(crate) async fn write(connection: &mut SqliteConnection, records: &[Arc<RequestRecord>]) -> Result<(), Error> {
+    let mut query = sqlx::query(INSERT.of(records.len()));
     for record in records {
         let cell = |column| Cell { table: TABLE, column, id: record.id.as_str() };
-        rows.push((record, cell("outcome").write_word(&record.outcome)?, cell("trace").write_json(&record.trace)?));
+        let (outcome, trace) = (cell("outcome").write_word(&record.outcome)?, cell("trace").write_json(&record.trace)?);
+        query = query
+            .bind(record.id.as_str())
+            .bind(from_instant(record.at))
+            .bind(&record.method)
+            .bind(&record.path)
+            .bind(record.source.as_str())
+            .bind(record.target.map(|target| target.as_str()))
+            .bind(record.status)
+            .bind(outcome)
+            .bind(record.stream)
+            .bind(&record.requested_model)
+            .bind(record.provider.as_ref().map(ProviderId::as_str))
+            .bind(&record.model)
+            .bind(record.connection.as_ref().map(ConnectionId::as_str))
+            .bind(&record.connection_name)
+            .bind(record.key.as_ref().map(ClientKeyId::as_str))
+            .bind(&record.key_name)
+            .bind(&record.agent)
+            .bind(from_length(record.duration))
+            .bind(record.time_to_first_token.map(from_length))
+            .bind(record.usage.input_fresh.map(integer))
+            .bind(record.usage.output.map(integer))
+            .bind(record.usage.cache_read.map(integer))
+            .bind(record.usage.cache_write.map(integer))
+            .bind(record.usage.reasoning.map(integer))
+            .bind(record.usage.estimated)
+            .bind(record.cost)
+            .bind(record.usage.provider_cost)
+            .bind(&record.error_code)
+            .bind(&record.error_summary)
+            .bind(&record.session_tag)
+            .bind(&record.combo_name)
+            .bind(&record.strategy)
+            .bind(trace);
     }
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "INSERT INTO call_logs (id, timestamp, method, path, source_format, target_format, status, outcome, stream,
-                requested_model, provider, model, connection_id, connection_name, api_key_id, api_key_name, agent,
-                duration_ms, ttft_ms, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
-                tokens_reasoning, estimated, cost, provider_reported_cost, error_code, error_summary, session_tag,
-                combo_name, strategy, trace) ",
-    );
-    query.push_values(rows, |mut row, (record, outcome, trace)| {
-        row.push_bind(record.id.as_str());
-        row.push_bind(from_instant(record.at));
-        row.push_bind(&record.method);
-        row.push_bind(&record.path);
-        row.push_bind(record.source.as_str());
-        row.push_bind(record.target.map(|target| target.as_str()));
-        row.push_bind(record.status);
-        row.push_bind(outcome);
-        row.push_bind(record.stream);
-        row.push_bind(&record.requested_model);
-        row.push_bind(record.provider.as_ref().map(ProviderId::as_str));
-        row.push_bind(&record.model);
-        row.push_bind(record.connection.as_ref().map(ConnectionId::as_str));
-        row.push_bind(&record.connection_name);
-        row.push_bind(record.key.as_ref().map(ClientKeyId::as_str));
-        row.push_bind(&record.key_name);
-        row.push_bind(&record.agent);
-        row.push_bind(from_length(record.duration));
-        row.push_bind(record.time_to_first_token.map(from_length));
-        row.push_bind(record.usage.input_fresh.map(integer));
-        row.push_bind(record.usage.output.map(integer));
-        row.push_bind(record.usage.cache_read.map(integer));
-        row.push_bind(record.usage.cache_write.map(integer));
-        row.push_bind(record.usage.reasoning.map(integer));
-        row.push_bind(record.usage.estimated);
-        row.push_bind(record.cost);
-        row.push_bind(record.usage.provider_cost);
-        row.push_bind(&record.error_code);
-        row.push_bind(&record.error_summary);
-        row.push_bind(&record.session_tag);
-        row.push_bind(&record.combo_name);
-        row.push_bind(&record.strategy);
-        row.push_bind(trace);
-    });
-    query.push(" ON CONFLICT (id) DO NOTHING").build().execute(connection).await?;
+    query.execute(connection).await?;
     Ok(())
 }
 

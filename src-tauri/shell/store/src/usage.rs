@@ -2,11 +2,14 @@
 //!
 //! Usage has a table of its own because it outlives the log: deleting what people asked does not delete what it cost.
 
+use std::sync::Arc;
+
 use domain::request_log::{RequestOutcome, RequestRecord};
 use domain::{ClientKeyId, ConnectionId, Millis, ProviderId, Timestamp};
-use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
+use sqlx::{FromRow, SqliteConnection};
 
 use crate::columns::{Cell, from_instant, from_length, integer, natural, to_instant, to_length};
+use crate::many_rows::ManyRows;
 use crate::{Error, Store};
 
 /// Counts above this are stored as this: no answer has more, and a hostile figure must not overflow a sum.
@@ -236,47 +239,47 @@ impl Store {
     }
 }
 
+static INSERT: ManyRows = ManyRows::new(
+    "INSERT INTO usage_history (id, timestamp, provider, model, requested_model, connection_id, connection_name,
+            api_key_id, api_key_name, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
+            tokens_reasoning, estimated, cost, provider_reported_cost, status, outcome, latency_ms, ttft_ms,
+            error_code, session_tag, combo_name)",
+);
+
 /// Writes the usage of requests in one statement; a second one of the same id changes nothing.
-pub(crate) async fn write(connection: &mut SqliteConnection, records: &[RequestRecord]) -> Result<(), Error> {
-    let mut rows = Vec::with_capacity(records.len());
+pub(crate) async fn write(connection: &mut SqliteConnection, records: &[Arc<RequestRecord>]) -> Result<(), Error> {
+    let tokens = |count: Option<u64>| count.map(|count| integer(count.min(MAX_TOKENS)));
+    let mut query = sqlx::query(INSERT.of(records.len()));
     for record in records {
         let outcome = Cell { table: "usage_history", column: "outcome", id: record.id.as_str() };
-        rows.push((record, outcome.write_word(&record.outcome)?));
+        let outcome = outcome.write_word(&record.outcome)?;
+        query = query
+            .bind(record.id.as_str())
+            .bind(from_instant(record.at))
+            .bind(record.provider.as_ref().map(ProviderId::as_str))
+            .bind(&record.model)
+            .bind(&record.requested_model)
+            .bind(record.connection.as_ref().map(ConnectionId::as_str))
+            .bind(&record.connection_name)
+            .bind(record.key.as_ref().map(ClientKeyId::as_str))
+            .bind(&record.key_name)
+            .bind(tokens(record.usage.input_fresh))
+            .bind(tokens(record.usage.output))
+            .bind(tokens(record.usage.cache_read))
+            .bind(tokens(record.usage.cache_write))
+            .bind(tokens(record.usage.reasoning))
+            .bind(record.usage.estimated)
+            .bind(record.cost)
+            .bind(record.usage.provider_cost)
+            .bind(record.status)
+            .bind(outcome)
+            .bind(from_length(record.duration))
+            .bind(record.time_to_first_token.map(from_length))
+            .bind(&record.error_code)
+            .bind(&record.session_tag)
+            .bind(&record.combo_name);
     }
-    let tokens = |count: Option<u64>| count.map(|count| integer(count.min(MAX_TOKENS)));
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "INSERT INTO usage_history (id, timestamp, provider, model, requested_model, connection_id, connection_name,
-                api_key_id, api_key_name, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
-                tokens_reasoning, estimated, cost, provider_reported_cost, status, outcome, latency_ms, ttft_ms,
-                error_code, session_tag, combo_name) ",
-    );
-    query.push_values(rows, |mut row, (record, outcome)| {
-        row.push_bind(record.id.as_str());
-        row.push_bind(from_instant(record.at));
-        row.push_bind(record.provider.as_ref().map(ProviderId::as_str));
-        row.push_bind(&record.model);
-        row.push_bind(&record.requested_model);
-        row.push_bind(record.connection.as_ref().map(ConnectionId::as_str));
-        row.push_bind(&record.connection_name);
-        row.push_bind(record.key.as_ref().map(ClientKeyId::as_str));
-        row.push_bind(&record.key_name);
-        row.push_bind(tokens(record.usage.input_fresh));
-        row.push_bind(tokens(record.usage.output));
-        row.push_bind(tokens(record.usage.cache_read));
-        row.push_bind(tokens(record.usage.cache_write));
-        row.push_bind(tokens(record.usage.reasoning));
-        row.push_bind(record.usage.estimated);
-        row.push_bind(record.cost);
-        row.push_bind(record.usage.provider_cost);
-        row.push_bind(record.status);
-        row.push_bind(outcome);
-        row.push_bind(from_length(record.duration));
-        row.push_bind(record.time_to_first_token.map(from_length));
-        row.push_bind(&record.error_code);
-        row.push_bind(&record.session_tag);
-        row.push_bind(&record.combo_name);
-    });
-    query.push(" ON CONFLICT (id) DO NOTHING").build().execute(connection).await?;
+    query.execute(connection).await?;
     Ok(())
 }
 

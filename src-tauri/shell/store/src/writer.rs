@@ -1,13 +1,15 @@
 //! Written behind: one task, bounded memory, one transaction at a time.
 //!
-//! Traffic puts request records into a queue, and the latest use of each key and the latest state of each breaker,
-//! connection and lock into maps. The task writes all of it in one transaction a quarter of a second after the first of
-//! them (quotas, which change with every reply, three seconds after), at 256 of them, at once when a connection's owner has to act, when asked to, and at the end. Without anything
-//! waiting it sleeps.
+//! Traffic puts request records into a queue, and the latest use of each key and of each shared account and the latest
+//! state of each breaker, connection and lock into maps. The task writes all of it in one transaction ([`batch`]) a quarter
+//! of a second after the first of them (quotas, which change with every reply, three seconds after), at 256 of them, at once
+//! when a connection's owner has to act, when asked to, and at the end. Without anything waiting it sleeps.
 //!
 //! A failed transaction keeps its batch and tries again, waiting longer each time, up to half a minute; meanwhile the
 //! queue fills, and what finds no room is dropped and counted. So a full disk costs log rows, never traffic. What the
 //! maps hold is never dropped: there is no more of it than keys, providers, connections and locks.
+
+mod batch;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use ::resilience::stored::{StoredEgress, StoredQuota};
 use domain::request_log::RequestRecord;
 use domain::{ClientKeyId, Clock, ConnectionId, Millis, Timestamp};
 use parking_lot::Mutex;
+use routing::quota_share::fair_share;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,9 +27,12 @@ use tokio_util::task::TaskTracker;
 use crate::database::Database;
 use crate::error::chain;
 use crate::folder::Folder;
+use crate::quota_pools::UseKey;
 use crate::resilience::Key;
 use crate::translation_memory::{Kept, MOST_CALLS, Sealed};
-use crate::{Error, client_keys, quota, requests, resilience, translation_memory, usage};
+use crate::{Error, resilience};
+
+use batch::Batch;
 
 /// Longest that anything waits while writing works.
 const DELAY: Millis = Millis::new(250);
@@ -36,9 +42,6 @@ const QUOTA_DELAY: Millis = Millis::seconds(3);
 const BATCH: usize = 256;
 /// Records that may wait.
 const QUEUE: usize = 8_192;
-/// Records of one statement, the largest first. A statement is a round trip to SQLite's thread, which costs more than a
-/// row does; the sizes are few, so that each statement is prepared once.
-const STATEMENTS: [usize; 3] = [64, 8, 1];
 const FIRST_RETRY: Millis = Millis::new(250);
 const LAST_RETRY: Millis = Millis::seconds(30);
 
@@ -68,12 +71,13 @@ struct Shared {
 
 #[derive(Default)]
 struct Pending {
-    records: VecDeque<RequestRecord>,
+    records: VecDeque<Arc<RequestRecord>>,
     touched: BTreeMap<ClientKeyId, Timestamp>,
     rows: BTreeMap<Key, Row>,
     egress: BTreeMap<ConnectionId, StoredEgress>,
     calls: BTreeMap<(Kept, String), Sealed>,
     quotas: BTreeMap<ConnectionId, StoredQuota>,
+    pool_use: BTreeMap<UseKey, fair_share::Row>,
     /// When the first of the quotas was put down.
     quotas_at: Option<Timestamp>,
     /// Something waits that must not.
@@ -118,7 +122,7 @@ impl WriteBehind {
         WriteBehind { shared }
     }
 
-    pub(crate) fn record_request(&self, record: RequestRecord) {
+    pub(crate) fn record_request(&self, record: Arc<RequestRecord>) {
         self.put_down(|pending| {
             if pending.closed || pending.records.len() >= QUEUE {
                 pending.dropped += 1;
@@ -186,6 +190,16 @@ impl WriteBehind {
                 pending.egress.insert(egress.connection.clone(), egress);
             }
             !pending.closed
+        });
+    }
+
+    pub(crate) fn record_pool_use(&self, rows: Vec<fair_share::Row>) {
+        self.put_down(|pending| {
+            if pending.closed || rows.is_empty() {
+                return false;
+            }
+            pending.pool_use.extend(rows.into_iter().map(|row| (UseKey::of(&row), row)));
+            true
         });
     }
 
@@ -271,7 +285,12 @@ impl Shared {
 
 impl Pending {
     fn waiting(&self) -> usize {
-        self.records.len() + self.touched.len() + self.rows.len() + self.egress.len() + self.calls.len()
+        self.records.len()
+            + self.touched.len()
+            + self.rows.len()
+            + self.egress.len()
+            + self.calls.len()
+            + self.pool_use.len()
     }
 
     /// Nothing waits, and the task holds nothing either.
@@ -293,17 +312,6 @@ impl Pending {
         let quotas = self.quotas_at.map(|first| first + QUOTA_DELAY);
         first.into_iter().chain(quotas).min().map_or(Due::Never, Due::At)
     }
-}
-
-/// What one transaction writes.
-#[derive(Default)]
-struct Batch {
-    records: Vec<RequestRecord>,
-    touched: Vec<(ClientKeyId, Timestamp)>,
-    rows: Vec<Row>,
-    egress: Vec<StoredEgress>,
-    calls: Vec<Sealed>,
-    quotas: Vec<StoredQuota>,
 }
 
 struct Task {
@@ -411,11 +419,13 @@ impl Drop for Task {
         pending.records.clear();
         pending.touched.clear();
         let quotas = self.batch.quotas.len() + pending.quotas.len();
-        let state = self.batch.rows.len() + pending.rows.len() + quotas;
+        let shares = self.batch.pool_use.len() + pending.pool_use.len();
+        let state = self.batch.rows.len() + pending.rows.len() + quotas + shares;
         pending.rows.clear();
         pending.quotas.clear();
         pending.egress.clear();
         pending.calls.clear();
+        pending.pool_use.clear();
         for flush in std::mem::take(&mut pending.flushes) {
             let written = if lost + state == 0 { Ok(()) } else { Err("the writer has ended".to_owned()) };
             drop(flush.send(written));
@@ -426,71 +436,9 @@ impl Drop for Task {
     }
 }
 
-/// The records in groups of the sizes of [`STATEMENTS`], in order.
-fn statements<T>(mut records: &[T]) -> impl Iterator<Item = &[T]> {
-    std::iter::from_fn(move || {
-        let size = STATEMENTS.into_iter().find(|size| *size <= records.len())?;
-        let (group, rest) = records.split_at(size);
-        records = rest;
-        Some(group)
-    })
-}
-
 /// How long to wait before the next attempt, given how long was waited before the last.
 fn longer(wait: Option<Millis>) -> Millis {
     wait.map_or(FIRST_RETRY, |wait| (wait + wait).min(LAST_RETRY))
-}
-
-impl Batch {
-    fn is_empty(&self) -> bool {
-        let nothing = self.records.is_empty() && self.touched.is_empty() && self.rows.is_empty();
-        nothing && self.egress.is_empty() && self.calls.is_empty() && self.quotas.is_empty()
-    }
-
-    /// Takes all that is urgent at least, and up to [`BATCH`] items, oldest records first.
-    fn fill(&mut self, pending: &mut Pending, quotas: bool) {
-        pending.urgent = false;
-        if quotas {
-            pending.quotas_at = None;
-            self.quotas.extend(std::mem::take(&mut pending.quotas).into_values());
-        }
-        self.rows.extend(std::mem::take(&mut pending.rows).into_values());
-        self.egress.extend(std::mem::take(&mut pending.egress).into_values());
-        self.calls.extend(std::mem::take(&mut pending.calls).into_values());
-        while self.touched.len() < BATCH
-            && let Some(touch) = pending.touched.pop_first()
-        {
-            self.touched.push(touch);
-        }
-        let room = BATCH.saturating_sub(self.touched.len() + self.rows.len());
-        let taken = room.min(pending.records.len());
-        self.records.extend(pending.records.drain(..taken));
-    }
-
-    async fn write(&self, database: &Database) -> Result<(), Error> {
-        let mut transaction = database.begin().await?;
-        for records in statements(&self.records) {
-            requests::write(&mut transaction, records).await?;
-            usage::write(&mut transaction, records).await?;
-        }
-        for (id, at) in &self.touched {
-            client_keys::write_last_used(&mut transaction, id, *at).await?;
-        }
-        for row in &self.rows {
-            resilience::write(&mut transaction, row).await?;
-        }
-        for egress in &self.egress {
-            // A convenience must not keep state and requests from being written.
-            if let Err(error) = resilience::write_egress(&mut transaction, egress).await {
-                tracing::warn!(error = chain(&error), "where an account leaves could not be put down");
-            }
-        }
-        translation_memory::write(&mut transaction, &self.calls).await?;
-        for quota in &self.quotas {
-            quota::write(&mut transaction, quota).await?;
-        }
-        Ok(transaction.commit().await?)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 /** What a key has used of its limits: a bar each, and when it is empty again. */
 import type { Key, KeyLimitLevel, KeyLimitUse } from "@/bindings";
-import { Meter, type MeterTone, Reset } from "@/components/Meter";
+import { Meter, type MeterTone } from "@/components/Meter";
+import { Reset } from "@/components/Time";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import type { Format } from "@/lib/format";
 import { limitsOf, nearestOf, shareOf } from "@/lib/key-limits";
@@ -30,7 +31,7 @@ export function LimitUse({ apiKey }: { apiKey: Key }) {
                 </span>
                 <span className="shrink-0 text-ink-soft">{text}</span>
               </p>
-              <Meter label={label} used={shareOf(limit)} text={text} tone={tones[limit.level]} />
+              <Meter label={label} part={shareOf(limit)} text={text} tone={tones[limit.level]} />
               <p className="flex justify-between gap-3 text-ink-faint text-xs">
                 <span>{words.levels[limit.level]}</span>
                 {Date.parse(limit.resetsAt) > now && <Reset at={limit.resetsAt} />}
@@ -57,7 +58,7 @@ export function NearestLimit({ apiKey }: { apiKey: Key }) {
     <span title={all.join("\n")} className="flex items-center gap-2">
       <Meter
         label={labelOf(nearest, messages)}
-        used={shareOf(nearest)}
+        part={shareOf(nearest)}
         text={percent}
         tone={tones[nearest.level]}
         className="min-w-8 flex-1"

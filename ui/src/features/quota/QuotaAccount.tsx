@@ -3,9 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
 import type { QuotaBalance, QuotaConnection } from "@/bindings";
-import { Meter, Reset } from "@/components/Meter";
+import { Meter } from "@/components/Meter";
 import { StatusBadge } from "@/components/StatusBadge";
-import { RelativeTime } from "@/components/Time";
+import { RelativeTime, Reset } from "@/components/Time";
 import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { problemOf, type ShownWindow, type Standing, standingOf, windowStanding, windowsOf } from "@/lib/quota";
@@ -98,6 +98,8 @@ function StandingBadge({ standing }: { standing: Standing }) {
   return <StatusBadge state={states[standing]} word={words[standing]} />;
 }
 
+const tones = { usedUp: "blocked", low: "degraded", enough: "ready", unknown: "ready" } as const;
+
 type WindowRowProps = { window: ShownWindow; account: string; standing: Standing };
 
 function WindowRow({ window, account, standing }: WindowRowProps) {
@@ -112,11 +114,7 @@ function WindowRow({ window, account, standing }: WindowRowProps) {
       <span className={cn("truncate", window.ofModel && "font-mono text-xs")} title={window.name}>
         {label}
       </span>
-      {used === null || standing === "unknown" ? (
-        <span aria-hidden className="h-2 rounded-full border border-dashed" />
-      ) : (
-        <Meter label={words.meter(label, account)} used={used} text={value} tone={states[standing]} />
-      )}
+      <Meter part={used} tone={tones[standing]} label={words.meter(label, account)} text={value} />
       <span className={cn("text-right", used === null ? "text-ink-faint" : "text-ink-soft")}>{value}</span>
       <span className="text-ink-faint text-xs">{window.resetAt && <Reset at={window.resetAt} />}</span>
     </div>

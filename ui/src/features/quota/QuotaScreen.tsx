@@ -11,6 +11,7 @@ import { useMessages } from "@/i18n";
 import { groupBy } from "@/lib/group-by";
 import { settingKey } from "@/lib/setting-key";
 import { QuotaAccount } from "./QuotaAccount";
+import { QuotaTabs } from "./QuotaTabs";
 
 export function QuotaScreen() {
   const messages = useMessages();
@@ -26,6 +27,7 @@ export function QuotaScreen() {
       help={words.help}
       actions={accounts.length > 0 && <Refresh possible={accounts.some(({ canRefresh }) => canRefresh)} />}
     >
+      <QuotaTabs />
       {status.isPending && <SkeletonRows rows={5} height={96} />}
       {status.error && <ErrorState error={status.error} onRetry={() => void status.refetch()} />}
       {status.data && accounts.length === 0 && (
@@ -39,20 +41,22 @@ export function QuotaScreen() {
           }
         />
       )}
-      {[...groupBy(accounts, ({ provider }) => provider)].map(([provider, of]) => (
-        <Section key={provider} title={names.provider(provider)}>
-          <ul>
-            {of.map((account) => (
-              <QuotaAccount
-                key={account.connectionId}
-                account={account}
-                name={names.connection(account.connectionId)}
-                warnPercent={warnPercent}
-              />
-            ))}
-          </ul>
-        </Section>
-      ))}
+      <div>
+        {[...groupBy(accounts, ({ provider }) => provider)].map(([provider, of]) => (
+          <Section key={provider} title={names.provider(provider)}>
+            <ul>
+              {of.map((account) => (
+                <QuotaAccount
+                  key={account.connectionId}
+                  account={account}
+                  name={names.connection(account.connectionId)}
+                  warnPercent={warnPercent}
+                />
+              ))}
+            </ul>
+          </Section>
+        ))}
+      </div>
     </Screen>
   );
 }

@@ -104,7 +104,7 @@ function Attempt({ attempt, stream, isLast, isOnly, waited, offset, span }: Atte
         >
           {attempt.connectionName}
         </Link>
-        <code className="min-w-0 truncate font-mono text-ink-faint text-xs">
+        <code title={attempt.executionKey ?? undefined} className="min-w-0 truncate font-mono text-ink-faint text-xs">
           {attempt.provider}/{attempt.model}
         </code>
         <span className="ml-auto shrink-0">

@@ -40,6 +40,7 @@ impl<'a> Admission<'a> {
             tools: 0,
             quota_cutoff: true,
             combo_gate: None,
+            has_share: false,
             patience: Patience::default(),
             response_start: Millis::ZERO,
         }
@@ -106,14 +107,16 @@ impl Engine {
             |key: GateKey, cap: Option<u32>| cap.filter(|cap| *cap > 0).map(|cap| Claim { key, cap: Some(cap) });
         claims.extend(capped(GateKey::Model(connection.clone(), model.clone()), limits.model_cap(model)));
         claims.extend(match combo_gate {
-            Some(ComboGate::QuotaShare) if settings.quota_share_concurrency_limit.enabled => {
+            Some(ComboGate::QuotaShare { .. })
+                if settings.quota_share_concurrency_limit.enabled && !admission.has_share =>
+            {
                 capped(GateKey::QuotaShare(connection.clone()), limits.max_concurrent)
             }
             Some(ComboGate::Target { combo, execution_key, cap }) => {
                 let key = GateKey::Target { combo: combo.to_owned(), execution_key: execution_key.to_owned() };
                 capped(key, limits.max_concurrent.or(Some(cap)))
             }
-            Some(ComboGate::QuotaShare) | None => None,
+            Some(ComboGate::QuotaShare { .. }) | None => None,
         });
         let key = QueueKey::of(connection, model, nature);
         let owner = Owner { provider: provider.clone(), class: nature.class, limits: limits.clone() };
@@ -162,7 +165,12 @@ impl Engine {
             self.known = Known::of(settings);
         }
         self.next_ticket += 1;
-        let ticket = Ticket::new(self.next_ticket);
+        let ticket = match admission.combo_gate {
+            Some(ComboGate::QuotaShare { lowered: true }) => Ticket::lowered(self.next_ticket),
+            Some(ComboGate::QuotaShare { lowered: false } | ComboGate::Target { .. }) | None => {
+                Ticket::new(self.next_ticket)
+            }
+        };
         let wait = match &way.queue {
             Some(queue) if !way.shares() => queue.terms.max_wait,
             Some(_) | None => admission.patience.wait,
@@ -287,7 +295,7 @@ fn provider_cap(provider: &ProviderId, settings: &Settings) -> Option<u32> {
 /// A quota-share combo goes by its own gate, which never refuses, in place of the owner's cap of the account.
 fn account_cap(limits: &Limits, combo_gate: Option<ComboGate<'_>>) -> Option<u32> {
     match combo_gate {
-        Some(ComboGate::QuotaShare) => limits.overrides.max_concurrent.map(NonZeroU32::get),
+        Some(ComboGate::QuotaShare { .. }) => limits.overrides.max_concurrent.map(NonZeroU32::get),
         Some(ComboGate::Target { .. }) | None => limits.account_cap(),
     }
 }

@@ -28,6 +28,7 @@ pub(super) struct Standing {
     tools: u32,
     quota_cutoff: bool,
     combo_gate: Option<OwnedComboGate>,
+    has_share: bool,
     patience: Patience,
     response_start: Millis,
     entered_at: Timestamp,
@@ -37,7 +38,7 @@ pub(super) struct Standing {
 
 #[derive(Clone, Debug, PartialEq)]
 enum OwnedComboGate {
-    QuotaShare,
+    QuotaShare { lowered: bool },
     Target { combo: String, execution_key: String, cap: u32 },
 }
 
@@ -52,7 +53,7 @@ pub(super) struct Known {
 impl Standing {
     pub(super) fn new(admission: &Admission<'_>, now: Timestamp) -> Self {
         let combo_gate = admission.combo_gate.map(|gate| match gate {
-            ComboGate::QuotaShare => OwnedComboGate::QuotaShare,
+            ComboGate::QuotaShare { lowered } => OwnedComboGate::QuotaShare { lowered },
             ComboGate::Target { combo, execution_key, cap } => {
                 OwnedComboGate::Target { combo: combo.to_owned(), execution_key: execution_key.to_owned(), cap }
             }
@@ -64,6 +65,7 @@ impl Standing {
             tools: admission.tools,
             quota_cutoff: admission.quota_cutoff,
             combo_gate,
+            has_share: admission.has_share,
             patience: admission.patience,
             response_start: admission.response_start,
             entered_at: now,
@@ -73,7 +75,7 @@ impl Standing {
 
     fn admission(&self) -> Admission<'_> {
         let combo_gate = self.combo_gate.as_ref().map(|gate| match gate {
-            OwnedComboGate::QuotaShare => ComboGate::QuotaShare,
+            OwnedComboGate::QuotaShare { lowered } => ComboGate::QuotaShare { lowered: *lowered },
             OwnedComboGate::Target { combo, execution_key, cap } => {
                 ComboGate::Target { combo, execution_key, cap: *cap }
             }
@@ -85,6 +87,7 @@ impl Standing {
             tools: self.tools,
             quota_cutoff: self.quota_cutoff,
             combo_gate,
+            has_share: self.has_share,
             patience: self.patience,
             response_start: self.response_start,
         }

@@ -21,8 +21,11 @@ impl Engine {
         if let Some(quota) = observed.quota {
             self.absorb(&permit.connection, quota, &mut effects);
         }
+        if observed.announced.says_nothing() {
+            return effects;
+        }
+        effects.learned = true;
         let key = QueueKey::of(&permit.connection, &permit.model, &permit.nature);
-        effects.learned |= !observed.announced.says_nothing();
         self.queues.on_announced(&key, &observed.announced, now);
         self.serve(vec![Barrier::Queue(key)], settings, now, &mut effects);
         effects

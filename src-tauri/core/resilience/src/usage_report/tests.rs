@@ -134,3 +134,20 @@ fn a_refusal_behind_a_good_status_and_another_form_are_said_to_be_so() {
     }
     assert!(UsageReport::Claude.read(b"<html>", NOW).is_err());
 }
+
+#[test]
+fn kimi_counts_in_text_and_tells_its_shorter_window_by_length() {
+    let counts = |limit: &str, remaining: &str| json!({ "limit": limit, "used": "0", "remaining": remaining, "resetTime": "2026-09-25T00:00:00Z" });
+    let report = json!({
+        "usage": counts("2048", "512"),
+        "limits": [
+            { "window": { "duration": 300, "timeUnit": "TIME_UNIT_MINUTE" }, "detail": counts("200", "0") },
+            { "window": { "duration": 1, "timeUnit": "TIME_UNIT_AGE" }, "detail": counts("1", "1") },
+            { "window": { "duration": 2, "timeUnit": "TIME_UNIT_HOUR" }, "detail": counts("0", "0") },
+        ],
+    });
+    let quota = read(UsageReport::Kimi, &report).unwrap();
+    assert_eq!((used(&quota, "weekly"), used(&quota, "session"), quota.windows.len()), (Some(0.75), Some(1.0), 2));
+    assert!(quota.limit_reached && quota.windows["weekly"].reset_at.is_some());
+    assert!(read(UsageReport::Kimi, &json!({ "error": "no" })).is_err());
+}

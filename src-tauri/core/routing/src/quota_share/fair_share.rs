@@ -6,7 +6,7 @@
 //!
 //! A key's share is its part of the weights. While less than half of a dimension is used everyone may exceed it; above,
 //! the policy of the key decides. A cap holds always. [`Ledger::decide`] asks before a request, [`Ledger::charge`] counts
-//! afterwards; requests that are under way at the same time may exceed a share by what they use. What nobody counted is
+//! afterwards, [`Ledger::charge_percent`] whenever the vendor says how full the account is; requests that are under way at the same time may exceed a share by what they use. What nobody counted is
 //! not held against anyone: an empty ledger allows everything.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub const GENEROUS_BELOW: f64 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     Allow,
-    /// Ask with the score lowered by [`SOFT_QUOTA_FACTOR`](crate::strategies::auto::SOFT_QUOTA_FACTOR).
+    /// Ask, and leave room for those within their share.
     Demote,
     /// 429.
     Refuse(Refusal),
@@ -40,24 +40,22 @@ pub struct Refusal {
     pub until: Option<Timestamp>,
 }
 
-/// What one request used.
+/// What one request used. Of an account's percentage no request knows its part: see [`super::percent`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     pub requests: f64,
     pub tokens: f64,
     pub usd: f64,
-    /// Percentage points of the account's quota, as far as anyone said.
-    pub percent: f64,
 }
 
 impl Usage {
-    fn of(&self, unit: Unit) -> f64 {
-        sane(match unit {
-            Unit::Percent => self.percent,
-            Unit::Requests => self.requests,
-            Unit::Tokens => self.tokens,
-            Unit::Usd => self.usd,
-        })
+    fn of(&self, unit: Unit) -> Option<f64> {
+        match unit {
+            Unit::Percent => None,
+            Unit::Requests => Some(sane(self.requests)),
+            Unit::Tokens => Some(sane(self.tokens)),
+            Unit::Usd => Some(sane(self.usd)),
+        }
     }
 }
 
@@ -154,19 +152,46 @@ impl Ledger {
         Verdict::Refuse(Refusal { dimension: *dimension, allowed, used, until })
     }
 
-    /// Counts what a request used, in every dimension of the pool.
-    pub fn charge(&mut self, pool: &Pool, key: &ClientKeyId, usage: &Usage, now: Timestamp) {
-        let counters = self.pools.entry(pool.id.clone()).or_default();
-        for Dimension { unit, window, .. } in pool.dimensions.iter().copied() {
-            let keys = counters.entry((unit, window)).or_default();
-            keys.retain(|_, counter| !counter.is_over(window, now));
-            keys.entry(key.clone()).or_default().add(usage.of(unit), window, now);
-        }
+    /// Counts what a request used, in every dimension of the pool but those of percentages. What the store puts down.
+    pub fn charge(&mut self, pool: &Pool, key: &ClientKeyId, usage: &Usage, now: Timestamp) -> Vec<Row> {
+        let known = |dimension: &Dimension| Some((*dimension, usage.of(dimension.unit)?));
+        let amounts: Vec<(Dimension, f64)> = pool.dimensions.iter().filter_map(known).collect();
+        amounts.into_iter().map(|(dimension, amount)| self.add(&pool.id, key, &dimension, amount, now)).collect()
+    }
+
+    /// Counts percentage points of a window that a key has used. What the store puts down; none, the pool does not share
+    /// percentages of that window.
+    pub fn charge_percent(
+        &mut self,
+        pool: &Pool,
+        key: &ClientKeyId,
+        window: Window,
+        points: f64,
+        now: Timestamp,
+    ) -> Option<Row> {
+        let shared = |dimension: &&Dimension| dimension.unit == Unit::Percent && dimension.window == window;
+        let dimension = *pool.dimensions.iter().find(shared)?;
+        Some(self.add(&pool.id, key, &dimension, sane(points), now))
+    }
+
+    fn add(&mut self, pool: &str, key: &ClientKeyId, dimension: &Dimension, amount: f64, now: Timestamp) -> Row {
+        let Dimension { unit, window, .. } = *dimension;
+        let keys = self.pools.entry(pool.to_owned()).or_default().entry((unit, window)).or_default();
+        keys.retain(|_, counter| !counter.is_over(window, now));
+        let counter = keys.entry(key.clone()).or_default();
+        counter.add(amount, window, now);
+        Row { pool: pool.to_owned(), unit, window, api_key_id: key.clone(), counter: *counter }
     }
 
     /// What a key has used of a dimension, in its unit.
     pub fn used(&self, pool: &str, key: &ClientKeyId, dimension: &Dimension, now: Timestamp) -> f64 {
         self.counter(pool, key, dimension).map_or(0.0, |counter| counter.value(dimension.window, now))
+    }
+
+    /// Everyone who has used something of a dimension, and how much, in its unit.
+    pub fn used_by_each(&self, pool: &str, dimension: &Dimension, now: Timestamp) -> Vec<(ClientKeyId, f64)> {
+        let value = |(key, counter): (&ClientKeyId, &Counter)| (key.clone(), counter.value(dimension.window, now));
+        self.counters(pool, dimension).into_iter().flatten().map(value).filter(|(_, used)| *used > 0.0).collect()
     }
 
     /// What all keys together have used of a dimension, in its unit.
@@ -198,9 +223,9 @@ impl Ledger {
         ledger
     }
 
-    /// Forgets a pool that was deleted.
-    pub fn forget(&mut self, pool: &str) {
-        self.pools.remove(pool);
+    /// Forgets pools that are gone.
+    pub fn retain(&mut self, exists: impl Fn(&str) -> bool) {
+        self.pools.retain(|pool, _| exists(pool));
     }
 
     fn unused_by_others(&self, asker: Asker<'_>, dimension: &Dimension) -> f64 {
@@ -224,7 +249,7 @@ impl Ledger {
 }
 
 /// A key's part of a dimension, in its unit; with nothing but zero weights, all have the same.
-fn share(pool: &Pool, own: Option<&Allocation>, dimension: &Dimension) -> f64 {
+pub fn share(pool: &Pool, own: Option<&Allocation>, dimension: &Dimension) -> f64 {
     let Some(own) = own else {
         return 0.0;
     };

@@ -7,12 +7,14 @@
 
 pub mod fair_share;
 pub mod leases;
+pub mod percent;
 mod selection;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use domain::{ClientKeyId, ConnectionId, Millis, ProviderId};
+use domain::section::FieldError;
+use domain::{ClientKeyId, ConnectionId, Millis, ProviderId, quota};
 use serde::{Deserialize, Serialize};
 
 pub use selection::{Deficits, rank};
@@ -30,13 +32,14 @@ pub struct Memory {
     pub deficits: Deficits,
     pub leases: leases::Leases,
     pub usage: fair_share::Ledger,
+    pub percent: percent::Meter,
 }
 
 impl Memory {
-    /// A later stage (stickiness) sends the request to another target than the winner: its turn and its slot go with it.
-    pub fn moved(&mut self, combo: &str, from: &Target, to: &Target, lease: leases::Lease) -> leases::Lease {
+    /// A later stage (stickiness) sends the request to another target than the winner: that one pays for the turn. Its slot
+    /// goes with it by way of [`leases::Leases::moved`].
+    pub fn moved(&mut self, combo: &str, from: &Target, to: &Target) {
         self.deficits.moved(combo, &from.execution_key, &to.execution_key);
-        self.leases.moved(lease, slot(to))
     }
 }
 
@@ -77,6 +80,7 @@ pub enum Unit {
     Usd,
 }
 
+/// The length of the two buckets in which use is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Window {
@@ -97,6 +101,17 @@ impl Window {
             Window::Daily => Millis::days(1),
             Window::Weekly => Millis::days(7),
             Window::Monthly => Millis::days(30),
+        }
+    }
+
+    /// What an account's quota calls a window of this length; none, no vendor announces one.
+    pub const fn of_account(self) -> Option<&'static str> {
+        match self {
+            Window::FiveHours => Some(quota::window::SESSION),
+            Window::Hourly => None,
+            Window::Daily => Some(quota::window::DAILY),
+            Window::Weekly => Some(quota::window::WEEKLY),
+            Window::Monthly => Some(quota::window::MONTHLY),
         }
     }
 }
@@ -127,32 +142,47 @@ pub enum Policy {
 }
 
 impl Pool {
+    /// Whether the vendor's percentages are shared out.
+    pub fn shares_percent(&self) -> bool {
+        self.dimensions.iter().any(|dimension| dimension.unit == Unit::Percent)
+    }
+
     /// What a person should not save, each with its remedy; empty, all is well.
-    pub fn problems(&self) -> Vec<String> {
+    pub fn problems(&self) -> Vec<FieldError> {
         let mut problems = Vec::new();
+        let mut problem = |field: String, message: &str| problems.push(FieldError::new(field, message));
         if self.slug != slug(&self.slug) {
-            problems.push(format!("slug {:?}: use lower-case letters and digits only", self.slug));
+            problem("slug".to_owned(), "use lower-case letters and digits only");
         }
         let usable = |number: f64| number.is_finite() && number > 0.0;
         let mut dimensions = BTreeSet::new();
-        for Dimension { unit, window, limit } in &self.dimensions {
+        for (n, Dimension { unit, window, limit }) in self.dimensions.iter().enumerate() {
             if !usable(*limit) {
-                problems.push("dimensions: every limit must be a number above 0".to_owned());
+                problem(format!("dimensions.{n}.limit"), "must be a number above 0");
+            }
+            if *unit == Unit::Percent && window.of_account().is_none() {
+                problem(
+                    format!("dimensions.{n}.window"),
+                    "no vendor tells percentages of an hour: choose a longer window",
+                );
             }
             if !dimensions.insert((*unit, *window)) {
-                problems.push(format!("dimensions: {unit:?} per {window:?} is there twice").to_lowercase());
+                problem(format!("dimensions.{n}"), "the same unit and window are there already: remove one of them");
             }
         }
         let mut keys = BTreeSet::new();
-        for allocation in &self.allocations {
+        for (n, allocation) in self.allocations.iter().enumerate() {
             if !allocation.weight.is_finite() || allocation.weight < 0.0 {
-                problems.push("allocations: every weight must be a number from 0 upwards".to_owned());
+                problem(format!("allocations.{n}.weight"), "must be a number from 0 upwards");
             }
             if allocation.cap_value.is_some_and(|cap| !usable(cap)) {
-                problems.push("allocations: every cap must be a number above 0, or absent".to_owned());
+                problem(format!("allocations.{n}.capValue"), "must be a number above 0, or absent");
+            }
+            if allocation.cap_value.is_some() && self.dimensions.is_empty() {
+                problem(format!("allocations.{n}.capValue"), "counts the first dimension: add one, or leave it out");
             }
             if !keys.insert(&allocation.api_key_id) {
-                problems.push(format!("allocations: key {} is there twice", allocation.api_key_id));
+                problem(format!("allocations.{n}.apiKeyId"), "the key is there already: remove one of the two");
             }
         }
         problems
@@ -196,6 +226,9 @@ impl fmt::Display for PoolModel {
         write!(f, "{PREFIX}{}/{}/{}", self.slug, self.provider, self.model)
     }
 }
+
+/// The providers whose subscriptions are known, see [`preset`]; regional ones and other keys of the same plan aside.
+pub const PRESETS: [&str; 4] = ["codex", "kimi", "glm", "minimax"];
 
 const SESSION_AND_WEEK: &[Dimension] = &[
     Dimension { unit: Unit::Percent, window: Window::FiveHours, limit: 100.0 },
@@ -262,7 +295,18 @@ mod tests {
             dimensions: vec![session, Dimension { limit: f64::NAN, ..session }],
             allocations: vec![allocation(-1.0), allocation(1.0)],
         };
-        assert_eq!(pool.problems().len(), 7, "{:?}", pool.problems());
+        let problems = pool.problems();
+        let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
+        let expected = [
+            "slug",
+            "dimensions.1.limit",
+            "dimensions.1",
+            "allocations.0.weight",
+            "allocations.0.capValue",
+            "allocations.1.capValue",
+            "allocations.1.apiKeyId",
+        ];
+        assert_eq!(fields, expected, "{problems:?}");
     }
 
     #[test]

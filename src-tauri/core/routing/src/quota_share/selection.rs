@@ -220,7 +220,8 @@ mod tests {
         let mut memory = Memory::default();
         assert_eq!(ranked(&targets, &mut memory)[0], 0);
         let lease = memory.leases.acquire(slot(&targets[0]), NOW);
-        memory.moved("combo", &targets[0], &targets[1], lease);
+        memory.moved("combo", &targets[0], &targets[1]);
+        memory.leases.moved(lease, slot(&targets[1]));
         assert_eq!((memory.leases.in_flight("t0", NOW), memory.leases.in_flight("t1", NOW)), (0, 1));
         assert_eq!(ranked(&targets, &mut memory)[0], 0, "the second has paid for it");
     }

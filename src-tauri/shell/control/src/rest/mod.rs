@@ -25,7 +25,7 @@ use crate::view::*;
 use crate::{
     Control, ControlError, aliases::*, app::*, banned_signals::*, breakers::*, catalog::*, combo_mappings::*,
     combos::*, connections::*, cooldowns::*, explain::*, flags::*, health::*, health_history::*, keys::*, lockouts::*,
-    management_token::*, models::*, nodes::*, probes::*, quota::*, requests::*, resilience::*,
+    management_token::*, models::*, nodes::*, probes::*, quota::*, quota_pools::*, requests::*, resilience::*,
     resilience_connections::*, settings::*, simulate::*, usage::*,
 };
 
@@ -167,6 +167,12 @@ fn operations() -> Api {
     route!(api, quota_list(query: QuotaFilter) -> QuotaStatus);
     route!(api, quota_refresh(body: QuotaRefresh) -> QuotaStatus);
     route!(api, quota_history(query: QuotaHistoryQuery) -> QuotaHistory);
+    route!(api, quota_pools_list() -> QuotaPools);
+    route!(api, quota_pool_get(id) -> QuotaPoolReply);
+    route!(api, quota_pool_create(body: QuotaPoolDraft) -> QuotaPoolReply);
+    route!(api, quota_pool_update(id, body: QuotaPoolChange) -> QuotaPoolReply);
+    route!(api, quota_pool_delete(id) -> Done);
+    route!(api, quota_pool_state(id) -> QuotaPoolState);
     route!(api, resilience_get() -> ResilienceTree);
     route!(api, resilience_update(body: ResiliencePatch) -> ResilienceUpdated);
     route!(api, resilience_reset(body: BreakerSelection) -> ResilienceReset);

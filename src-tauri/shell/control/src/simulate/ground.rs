@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::Catalog;
 use domain::{ProviderId, Timestamp};
-use gateway::{Connections, config_of};
+use gateway::{Connections, Pools, config_of};
 use resilience::failure::error_rules::operator_rules;
 use resilience::failure::{ErrorRule, Rules};
 use routing::auto_name::AutoName;
@@ -27,6 +27,7 @@ pub(super) struct Ground {
     pub(super) table: Arc<NameTable>,
     pub(super) settings: Arc<Settings>,
     mappings: Arc<Vec<Mapping>>,
+    pools: Arc<Pools>,
     combos: BTreeMap<String, (Arc<Combo>, Arc<Config>)>,
     names: ComboNames,
     rules: Arc<BTreeMap<ProviderId, Vec<ErrorRule>>>,
@@ -60,6 +61,7 @@ impl Ground {
             table: control.names(),
             settings: control.settings(),
             mappings: Arc::new(combos.mappings().to_vec()),
+            pools: control.quota_pools(),
             combos: BTreeMap::new(),
             names: ComboNames::default(),
             rules: Arc::default(),
@@ -120,7 +122,11 @@ impl Ground {
                 let profile = auto.profile();
                 Some(Way::Combo(Chosen { combo: Arc::new(combo), config, auto: Some((auto, profile)) }))
             }
-            Resolution::QuotaShare { .. } => None,
+            Resolution::QuotaShare { model, .. } => {
+                let (combo, _) = self.pools.combo(&model, &self.catalog, &self.connections)?;
+                let config = Arc::new(config_of(&combo, &self.settings));
+                Some(Way::Combo(Chosen { combo: Arc::new(combo), config, auto: None }))
+            }
         }
     }
 

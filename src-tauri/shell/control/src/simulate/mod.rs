@@ -8,6 +8,7 @@
 //! same question, so what differs between them is the change. `docs/simulate.md` says what is assumed.
 
 mod book;
+mod chance;
 mod ground;
 mod outcomes;
 mod story;

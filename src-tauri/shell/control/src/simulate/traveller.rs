@@ -169,7 +169,7 @@ impl<'w> Traveller<'w> {
                 execution_key: &self.order.get(at)?.target.execution_key,
                 cap: config.concurrency_per_model,
             }),
-            Strategy::QuotaShare => Some(ComboGate::QuotaShare),
+            Strategy::QuotaShare => Some(ComboGate::QuotaShare { lowered: false }),
             _ => None,
         }
     }

@@ -15,6 +15,7 @@ use routing::plan::Taste;
 use routing::target::Facts;
 use routing::{Plan, Route, Target, View, auto_name};
 
+use super::chance::chance;
 use super::ground::{Chosen, Way};
 use super::outcomes::Sample;
 use super::traveller::{Place, Resumes, Stand, Traveller, UnderWay, order};
@@ -220,7 +221,7 @@ impl<'w> World<'w> {
         }
         let spares = {
             let remaining = remaining(&traveller);
-            !decision::may_charge_provider(&position(&traveller, &candidate, &remaining))
+            self.is_spoken_for(&traveller, &diagnosis.outcome, sample, &position(&traveller, &candidate, &remaining))
         };
         let outcome = diagnosis.outcome.clone();
         self.settle(permit, &if spares { outcome.sparing_provider() } else { outcome });
@@ -270,7 +271,7 @@ impl<'w> World<'w> {
                 traveller.steps.push_front(candidate);
                 self.walks(traveller);
             }
-            Decision::NextAccount => self.walks(traveller),
+            Decision::NextAccount | Decision::FewerTools => self.walks(traveller),
             Decision::NextTarget { after } => {
                 traveller.steps.clear();
                 self.pauses(after, Resumes::Walk, traveller);
@@ -296,6 +297,20 @@ impl<'w> World<'w> {
             return self.nobody(traveller);
         }
         self.walks(traveller);
+    }
+
+    /// Whether somebody at the next target will speak for the provider, so that this failure is not counted for its breaker.
+    fn is_spoken_for(
+        &self,
+        traveller: &Traveller<'w>,
+        outcome: &Outcome,
+        sample: &Sample,
+        position: &Position<'_>,
+    ) -> bool {
+        let (Outcome::Failure(failure), Some(next)) = (outcome, decision::speaks_next(position)) else { return false };
+        let accounts = self.book(traveller).accounts_of(next).attempts;
+        let accounts = accounts.iter().map(|candidate| &candidate.connection);
+        decision::is_spoken_for(failure, sample.status, position, &traveller.journey.exhausted, accounts)
     }
 
     /// Whether the refusal is about the number of tools; then its limit is remembered.
@@ -398,6 +413,8 @@ fn position<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate, remainin
         repeated: traveller.repeated,
         adjusted: traveller.adjusted,
         thoughtless: traveller.thoughtless,
+        // What tools a request brought stands nowhere.
+        may_shorten: false,
         more_accounts: !traveller.steps.is_empty(),
         remaining,
     }
@@ -478,22 +495,4 @@ fn attempt(traveller: &Traveller<'_>, candidate: &Candidate, sample: &Sample, no
         decision: String::new(),
         message: Some(sample.message.clone()),
     }
-}
-
-/// A number that depends on the seed and on the question alone: in both runs of a replay the same request gets the same answer
-/// from the same account, the first time as the second.
-fn chance(seed: u64, story: usize, candidate: &Candidate, times: u32) -> u64 {
-    let words = [candidate.provider.as_str(), candidate.model.as_str(), candidate.connection.as_str()];
-    let numbers = [u64::try_from(story).unwrap_or(u64::MAX), u64::from(times)];
-    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
-    let folded = bytes.fold(seed, |mixed, byte| mix(mixed ^ u64::from(byte)));
-    numbers.into_iter().fold(folded, |mixed, number| mix(mixed ^ number))
-}
-
-/// One step of SplitMix64: every bit of the input moves every bit of the output.
-const fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }

@@ -67,6 +67,9 @@ pub enum RouteKind {
     Combo,
     /// Every model of every account, scored.
     Auto,
+    /// A model of a quota pool.
+    #[serde(rename = "quota-share")]
+    QuotaShare,
 }
 
 /// A model at a provider, with the accounts that could serve it.

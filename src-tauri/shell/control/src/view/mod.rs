@@ -18,6 +18,7 @@ mod live;
 mod model;
 mod node;
 mod quota;
+mod quota_pool;
 mod rate_limit;
 mod request;
 mod resilience;
@@ -67,6 +68,10 @@ pub use quota::{
     QuotaBalance, QuotaConnection, QuotaFilter, QuotaHistory, QuotaHistoryQuery, QuotaPoint, QuotaRefresh, QuotaSource,
     QuotaStatus, QuotaWindow,
 };
+pub use quota_pool::{
+    QuotaAccountState, QuotaAllocation, QuotaDimension, QuotaDimensionState, QuotaKeyState, QuotaKeyUse, QuotaPool,
+    QuotaPoolChange, QuotaPoolDraft, QuotaPoolReply, QuotaPoolState, QuotaPools, QuotaPreset, QuotaStanding,
+};
 pub use rate_limit::{RateLimitOverrides, RateLimitOverridesChange};
 pub use request::{
     RequestAttempt, RequestDetail, RequestExclusion, RequestFilter, RequestOutcome, RequestRow, RequestTrace, Requests,
@@ -87,5 +92,6 @@ pub use simulation::{
 pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};
 pub use words::{Done, Instant, Secret};
 pub use words_of_domain::{
-    AuthCarrier, AuthType, Dialect, Interval, Mechanism, ProviderClass, Scope, Strategy, TestStatus,
+    AuthCarrier, AuthType, Dialect, Interval, Mechanism, ProviderClass, QuotaPeriod, QuotaPolicy, QuotaUnit, Scope,
+    Strategy, TestStatus,
 };

@@ -135,3 +135,36 @@ mirror! {
         QuotaShare,
     }
 }
+
+mirror! {
+    /// What a quota pool counts.
+    #[serde(rename_all = "lowercase")]
+    QuotaUnit of routing::quota_share::Unit { Percent, Requests, Tokens, Usd, }
+}
+
+mirror! {
+    /// How long a quota pool counts.
+    #[serde(rename_all = "lowercase")]
+    QuotaPeriod of routing::quota_share::Window {
+        #[serde(rename = "5h")]
+        FiveHours,
+        Hourly,
+        Daily,
+        Weekly,
+        /// Thirty days.
+        Monthly,
+    }
+}
+
+mirror! {
+    /// What happens at the end of a key's share once half of a pool is used.
+    #[serde(rename_all = "lowercase")]
+    QuotaPolicy of routing::quota_share::Policy {
+        /// Refused.
+        Hard,
+        /// Served, and leaves room for others.
+        Soft,
+        /// May use what others leave.
+        Burst,
+    }
+}

@@ -19,6 +19,7 @@ use crate::combos::{Combos, config_of};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Asker, availability};
+use crate::translate::truncates_tools;
 
 /// One request's view of everything that names lead to.
 pub(super) struct GatewayBook<'a> {
@@ -120,7 +121,7 @@ pub(super) fn asker(request: &ClientRequest, strategy: Strategy) -> Asker<'_> {
 }
 
 pub(super) fn of_combo(asker: Asker<'_>, strategy: Strategy) -> Asker<'_> {
-    Asker { quota_cutoff: strategy != Strategy::Auto, ..asker }
+    Asker { quota_cutoff: strategy != Strategy::Auto, shares: strategy == Strategy::QuotaShare, ..asker }
 }
 
 impl Book for GatewayBook<'_> {
@@ -238,7 +239,7 @@ pub const fn weighed(state: State) -> Breaker {
 pub(crate) fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
     let load = gateway.engine().load(provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
     Facts {
-        max_tools: load.max_tools,
+        max_tools: load.max_tools.filter(|_| !truncates_tools(gateway)),
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
         in_flight: load.in_flight,
         max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),

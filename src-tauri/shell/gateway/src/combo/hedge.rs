@@ -16,12 +16,14 @@ use futures_util::stream::FuturesUnordered;
 use routing::decision::{Decision, MOST_ATTEMPTS, Stop};
 use routing::memory::Dispatch;
 
+use super::handoff;
 use super::order::Place;
 use super::walk::{Account, Answered, Ended, Here, Repeat, Scene, Walk};
+use crate::failed::Failed;
 use crate::ingress::ClientRequest;
 use crate::plan::Step;
 use crate::record::{CalledOff, Recorder};
-use crate::send::{Failed, Served, send};
+use crate::send::{Served, send};
 
 /// How many run side by side.
 const ABREAST: usize = 2;
@@ -138,7 +140,12 @@ async fn go<'p>(scene: &Scene<'_>, request: &ClientRequest, lane: Lane<'p>, way:
     recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
     recorder.at_step(&lane.here.place.target.execution_key);
     let wish = lane.repeat.wish(scene.asked);
-    let sent = send(scene.gateway, request, step, &wish, &account.attempt, &mut recorder).await;
+    let relayed = handoff::relayed(scene, request, &step.candidate.connection);
+    let request_sent = relayed.as_ref().unwrap_or(request);
+    let sent = send(scene.gateway, request_sent, step, &wish, &account.attempt, &mut recorder).await;
+    if relayed.is_some() && sent.is_ok() {
+        handoff::handed_over(scene, request, &mut recorder);
+    }
     News::Back(Box::new(Back { lane, account, recorder, sent }))
 }
 
@@ -242,6 +249,11 @@ impl<'p> Hedge<'_, 'p> {
             }
             Decision::ThinkLess => {
                 self.walk.think_less(&mut lane.repeat);
+                lane.steps.push_front(step);
+                Turn::GoesOn(self.ask(lane))
+            }
+            Decision::FewerTools => {
+                lane.repeat.wish.shortened = true;
                 lane.steps.push_front(step);
                 Turn::GoesOn(self.ask(lane))
             }

@@ -31,16 +31,20 @@ use routing::auto_name::{self, AutoName};
 use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
 use routing::journey::Exhausted;
 use routing::plan::{LeftOut, Refusal, Taste};
+use routing::quota_share::leases::Lease;
+use routing::quota_share::{Pool, PoolModel};
 use routing::score::fitness::Layers;
 use routing::strategies::auto::Profile;
 use routing::view::RequestFacts;
 use routing::{Plan, Route, Target, View};
+use store::StoredPool;
 
 use crate::attempt_loop;
 use crate::combos::config_of;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::pause;
+use crate::quota_pools::Share;
 use crate::record::Recorder;
 use crate::request_facts;
 use crate::resolve::forbidden;
@@ -63,12 +67,16 @@ pub(crate) struct Asked {
     pub(crate) config: Arc<Config>,
     /// It was put together for a name of this kind and stands nowhere.
     auto: Option<(AutoName, Profile)>,
+    /// It was put together for a model of this pool.
+    pool: Option<Arc<StoredPool>>,
+    /// The key is beyond its share, and leaves room for others.
+    pub(crate) lowered: bool,
 }
 
 impl Asked {
     pub(crate) fn new(gateway: &Gateway, combo: Arc<Combo>) -> Self {
         let config = book::config(gateway, &combo);
-        Asked { combo, config, auto: None }
+        Asked { combo, config, auto: None, pool: None, lowered: false }
     }
 
     /// The combo behind `auto`, `auto/…`: every model of every account, scored anew for each request (gateway
@@ -78,22 +86,38 @@ impl Asked {
         let combo = Arc::new(Combo::made_up(name, Strategy::Auto));
         let config = book::config(gateway, &combo);
         let profile = auto.profile();
-        Some(Asked { combo, config, auto: Some((auto, profile)) })
+        Some(Asked { combo, config, auto: Some((auto, profile)), pool: None, lowered: false })
+    }
+
+    /// The combo behind a model of a quota pool (gateway specification, 3.6).
+    pub(crate) fn of_pool(gateway: &Gateway, named: &PoolModel) -> Option<Self> {
+        let (combo, pool) = gateway.quota_pools().combo(named, &gateway.catalog(), &gateway.connections())?;
+        Some(Asked { pool: Some(pool), ..Asked::of_draft(gateway, combo) })
     }
 
     /// A combo that stands nowhere yet, or not so.
     pub(crate) fn of_draft(gateway: &Gateway, combo: Combo) -> Self {
         let config = Arc::new(config_of(&combo, &gateway.settings()));
-        Asked { combo: Arc::new(combo), config, auto: None }
+        Asked { combo: Arc::new(combo), config, auto: None, pool: None, lowered: false }
     }
 
     pub(crate) const fn is_auto(&self) -> bool {
         self.auto.is_some()
     }
 
+    /// Whether a key may ask for it: by the key's own list, or because a pool gives the key a share.
+    pub(crate) fn is_open_to(&self, key: &ClientKey) -> bool {
+        let shares = |pool: &Pool| pool.allocations.iter().any(|allocation| allocation.api_key_id == key.id);
+        self.pool().is_some_and(shares) || key.allows_combo(&self.combo.name)
+    }
+
     /// What a key's list of candidates that `auto` leaves out calls this pool.
     fn channel(&self) -> &str {
         self.combo.name.strip_prefix("auto/").unwrap_or(&self.combo.name)
+    }
+
+    pub(crate) fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref().map(|stored| &stored.pool)
     }
 
     fn route(&self) -> Route<'_> {
@@ -120,6 +144,10 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     let told = told.and_then(|text| sub_request::told(request, text).ok());
     let request = told.as_ref().unwrap_or(request);
     recorder.of_combo(&asked.combo.name, asked.combo.strategy.as_str());
+    // Counting tokens uses nothing of what is shared.
+    if let Some(pool) = asked.pool.as_ref().filter(|_| !request.operation.counts_tokens()) {
+        recorder.of_pool(Share::new(gateway, pool), asked.lowered);
+    }
     let facts = request_facts::of(request);
     let begun = gateway.now();
     let deadline = begun + asked.config.time_limit();
@@ -131,8 +159,12 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             let error = forbidden(request.requested_model());
             return attempt_loop::refuse_with(gateway, request, None, &error, recorder);
         }
+        recorder.holds(None);
         let plan = match plan(gateway, asked, &facts, expansion) {
-            Ok(plan) => plan,
+            Ok((plan, lease)) => {
+                recorder.holds(lease);
+                plan
+            }
             Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
         };
         let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
@@ -200,7 +232,10 @@ fn is_out_of_reach(key: &ClientKey, asked: &Asked, expansion: &Expansion) -> boo
     expansion.targets.is_empty() && (barred() || asked.is_auto() && key.is_narrowed())
 }
 
-fn plan(gateway: &Gateway, asked: &Asked, facts: &RequestFacts, expansion: Expansion) -> Result<Plan, Refusal> {
+/// A plan, and of a pool the lease of the account that is asked first.
+type Planned = Result<(Plan, Option<Lease>), Refusal>;
+
+fn plan(gateway: &Gateway, asked: &Asked, facts: &RequestFacts, expansion: Expansion) -> Planned {
     let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: facts };
     gateway.routing().plan(&asked.route(), expansion, &view)
 }

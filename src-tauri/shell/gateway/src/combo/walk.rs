@@ -19,14 +19,17 @@ use super::Asked;
 use super::book::asker;
 use super::handoff;
 use super::order::{Place, record_of};
+use crate::accounts::Turn;
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
-use crate::attempt_loop::{DROPPED_REASONING, Last, RETRY_WITHOUT_THINKING};
+use crate::attempt_loop::{DROPPED_REASONING, Last, RETRY_WITH_LESS, RETRY_WITHOUT_THINKING};
+use crate::failed::Failed;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, steps_of};
+use crate::plan::{Asker, Step, steps_of};
 use crate::record::Recorder;
-use crate::send::{Failed, Served, Wish, send};
+use crate::send::{Served, Wish, send};
+use crate::translate::truncates_tools;
 
 /// How a walk ended.
 pub(super) enum Ended {
@@ -193,6 +196,7 @@ impl<'w, 'p> Walk<'w, 'p> {
     pub(super) fn free_place(&mut self, here: Here<'p>, steps: &mut VecDeque<Step>) -> Option<Account> {
         let terms = self.terms(here.place.target);
         while let Some(step) = steps.pop_front() {
+            let terms = self.with_place(terms, &step);
             match admit::at_once(self.scene.gateway, &step, &terms) {
                 Ok(attempt) => return Some(Account { step, attempt, more: !steps.is_empty() }),
                 Err(exclusion) => {
@@ -216,7 +220,7 @@ impl<'w, 'p> Walk<'w, 'p> {
                 execution_key: &target.execution_key,
                 cap: config.concurrency_per_model,
             }),
-            Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare),
+            Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare { lowered: self.scene.asked.lowered }),
             _ => None,
         };
         Terms {
@@ -224,8 +228,14 @@ impl<'w, 'p> Walk<'w, 'p> {
             tools: self.request.glance.tool_count,
             quota_cutoff: combo.strategy != Strategy::Auto,
             combo_gate,
+            has_share: false,
             patience: Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
         }
+    }
+
+    /// The terms of a request that may have kept its place at an account from the attempt before.
+    fn with_place<'t>(&mut self, terms: Terms<'t>, step: &Step) -> Terms<'t> {
+        Terms { has_share: self.end.recorder.has_place_at(&step.candidate.connection), ..terms }
     }
 
     /// Asks one account of a target after another, `first` the first.
@@ -246,12 +256,13 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// Where nobody was asked because everyone is full, one is waited for: the first, or, should it be shut out meanwhile,
-    /// the next of them.
+    /// the next of them. Of a quota pool nobody is turned away for want of a place, whatever was tried before.
     pub(super) async fn wait_for_a_place(mut self) -> Ended {
-        while self.end.recorder.journey.attempts.is_empty()
+        let of_pool = self.scene.asked.pool().is_some();
+        while (of_pool || self.end.recorder.journey.attempts.is_empty())
             && let Some((here, step)) = self.full.pop_front()
         {
-            let terms = self.terms(here.place.target);
+            let terms = self.with_place(self.terms(here.place.target), &step);
             self.end.recorder.waits_for_place(&step);
             let turn = tokio::select! {
                 biased;
@@ -281,10 +292,11 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// Asks one account, tells the strategies, and finds out what follows.
-    async fn attempt(&mut self, here: Here<'p>, account: Account, repeat: &mut Repeat) -> Tried {
+    async fn attempt(&mut self, here: Here<'p>, mut account: Account, repeat: &mut Repeat) -> Tried {
         let (routing, strategy) = (self.scene.gateway.routing(), self.scene.asked.combo.strategy);
         let Place { combo, target } = here.place;
         let connection = account.step.candidate.connection.clone();
+        self.end.recorder.goes_on_in_place(&mut account.attempt);
         let dispatch = Dispatch { combo, strategy, target, connection: &connection };
         routing.dispatched(&dispatch);
         let failed = match self.send(target, &account, repeat).await {
@@ -348,7 +360,8 @@ impl<'w, 'p> Walk<'w, 'p> {
         failed: Failed,
         repeat: &Repeat,
     ) -> (Step, Decision) {
-        let Account { step, attempt, more } = account;
+        let Account { step, mut attempt, more } = account;
+        self.end.recorder.keeps_place(attempt.keep_share());
         let remaining: Vec<&Target> = self.order[here.at + 1..].iter().map(|place| place.target).collect();
         let position = Position {
             combo: Some(&self.scene.asked.config),
@@ -358,17 +371,31 @@ impl<'w, 'p> Walk<'w, 'p> {
             repeated: repeat.times,
             adjusted: repeat.wish.max_output.is_some(),
             thoughtless: repeat.wish.without.is_some(),
+            may_shorten: !repeat.wish.shortened && truncates_tools(self.scene.gateway),
             more_accounts: more,
             remaining: &remaining,
         };
-        if decision::may_charge_provider(&position) {
-            attempt.settle(&failed.diagnosis.outcome);
+        let outcome = &failed.diagnosis.outcome;
+        if self.is_spoken_for(&failed, &position) {
+            attempt.settle(&outcome.clone().sparing_provider());
         } else {
-            attempt.settle(&failed.diagnosis.outcome.clone().sparing_provider());
+            attempt.settle(outcome);
         }
         let decision = self.rule(&step, &failed, &position);
         self.end.failed(failed);
         (step, decision)
+    }
+
+    /// Whether somebody at the next target will speak for the provider, so that this failure is not counted for its breaker.
+    fn is_spoken_for(&self, failed: &Failed, position: &Position<'_>) -> bool {
+        let Outcome::Failure(failure) = &failed.diagnosis.outcome else { return false };
+        let Some(next) = decision::speaks_next(position) else { return false };
+        let asker = Asker { turn: Turn::Nobody(None), ..asker(self.request, self.scene.asked.combo.strategy) };
+        let (steps, _) = steps_of(self.scene.gateway, &asker, next);
+        let status = failed.status.map(|status| status.as_u16());
+        let exhausted = &self.end.recorder.journey.exhausted;
+        let accounts = steps.iter().map(|step| &step.candidate.connection);
+        decision::is_spoken_for(failure, status, position, exhausted, accounts)
     }
 
     /// What the table says to a failure that is settled.
@@ -408,6 +435,10 @@ impl<'w, 'p> Walk<'w, 'p> {
             }
             Decision::ThinkLess => {
                 self.think_less(repeat);
+                Tried::Again(step)
+            }
+            Decision::FewerTools => {
+                repeat.wish.shortened = true;
                 Tried::Again(step)
             }
             Decision::NextAccount => Tried::NextAccount,
@@ -453,7 +484,7 @@ impl<'w, 'p> Walk<'w, 'p> {
 fn word(decision: &Decision) -> &'static str {
     match decision {
         Decision::Retry { .. } => "retry",
-        Decision::Adjust { .. } => "retry_with_less",
+        Decision::Adjust { .. } | Decision::FewerTools => RETRY_WITH_LESS,
         Decision::ThinkLess => RETRY_WITHOUT_THINKING,
         Decision::NextAccount => "next_connection",
         Decision::NextTarget { .. } => "next_target",

@@ -25,9 +25,10 @@ impl Gateway {
         self.spending().standings(key)
     }
 
-    /// Client keys changed in the store.
+    /// Client keys changed in the store, and with them perhaps who shares what.
     pub async fn reload_keys(&self) -> Result<(), Error> {
         self.load_keys().await?;
+        self.load_quota_pools().await?;
         self.announce(&[Topic::Keys]);
         Ok(())
     }

@@ -1,3 +1,4 @@
+use super::batch::statements;
 use super::*;
 
 #[test]

@@ -6,6 +6,7 @@ mod connections;
 mod crash;
 mod folder;
 mod quota;
+mod quota_pools;
 mod records;
 mod requests;
 mod resilience;

@@ -62,12 +62,12 @@ fn place(target: &Target, form: UsageReport) -> Result<Uri, BuildError> {
 
 fn headers(target: &Target, form: UsageReport) -> Result<HeaderMap, HeaderError> {
     let mut headers = outbound_headers::for_target(target, target.provider.primary_dialect())?;
-    if let (true, Some(credential)) = (form.takes_bare_key(), &target.credential) {
+    if let (Some(scheme), Some(credential)) = (form.scheme(), &target.credential) {
         headers.remove("x-api-key");
-        let bare = HeaderValue::try_from(credential.expose_secret().trim());
-        let mut bare = bare.map_err(|_| HeaderError::Credential)?;
-        bare.set_sensitive(true);
-        headers.insert(AUTHORIZATION, bare);
+        let shown = HeaderValue::try_from(format!("{scheme}{}", credential.expose_secret().trim()));
+        let mut shown = shown.map_err(|_| HeaderError::Credential)?;
+        shown.set_sensitive(true);
+        headers.insert(AUTHORIZATION, shown);
     }
     Ok(headers)
 }
@@ -91,11 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_key_stands_without_a_scheme() {
+    fn the_key_stands_behind_the_scheme_that_the_vendor_wants() {
         let target = target(provider(Dialect::Chat, "https://a.example/v1"));
         let key = target.credential.clone().unwrap();
         let shown = |form| headers(&target, form).unwrap()[AUTHORIZATION].clone();
         assert_eq!(shown(UsageReport::Glm), key.expose_secret());
-        assert_eq!(shown(UsageReport::Deepseek), format!("Bearer {}", key.expose_secret()));
+        for form in [UsageReport::Deepseek, UsageReport::Kimi] {
+            assert_eq!(shown(form), format!("Bearer {}", key.expose_secret()));
+        }
     }
 }

@@ -227,6 +227,44 @@ fn quota_share_requests_wait_for_each_other_but_are_never_refused() {
 }
 
 #[test]
+fn whoever_is_beyond_its_share_waits_behind_those_who_come_later() {
+    let mut line = Line::capped(1);
+    line.share = true;
+    line.enters("a");
+    line.lowered = true;
+    ["b", "c"].iter().for_each(|name| line.enters(name));
+    line.lowered = false;
+    ["d", "e"].iter().for_each(|name| line.enters(name));
+    for name in ["a", "d", "e", "b", "c"] {
+        line.ends(name);
+    }
+    assert_eq!(line.went, ["a", "d", "e", "b", "c"]);
+}
+
+#[test]
+fn a_place_that_is_kept_between_two_attempts_is_nobody_elses() {
+    // QS-07
+    let mut line = Line::capped(1);
+    line.share = true;
+    line.enters("a");
+    line.enters("b");
+    let kept = line.keeps("a").expect("a place");
+    line.ends("a");
+    assert_eq!(line.waiting(), 1, "the place is still taken");
+    line.enters_again("a", kept);
+    line.ends("a");
+    assert_eq!(line.went, ["a", "a", "b"]);
+    let kept = line.keeps("b").expect("a place");
+    line.enters("c");
+    line.ends("b");
+    let Line { engine, settings, now, .. } = &mut line;
+    let effects = engine.give_back(kept, settings, *now);
+    line.take(effects);
+    line.ends("c");
+    assert_eq!((line.waiting(), line.engine.gates.clone()), (0, Default::default()));
+}
+
+#[test]
 fn without_a_cap_or_with_the_switch_off_quota_share_requests_do_not_wait() {
     // QS-03, QS-04
     for (cap, enabled) in [(0, true), (1, false)] {

@@ -15,6 +15,7 @@ pub(super) struct Line {
     pub(super) limits: Limits,
     pub(super) now: Timestamp,
     pub(super) share: bool,
+    pub(super) lowered: bool,
     pub(super) patience: Patience,
     pub(super) running: BTreeMap<&'static str, Permit>,
     pub(super) refused: BTreeMap<&'static str, Refusal>,
@@ -31,6 +32,7 @@ impl Line {
             limits,
             now: START,
             share: false,
+            lowered: false,
             patience: Patience::default(),
             running: BTreeMap::new(),
             refused: BTreeMap::new(),
@@ -62,7 +64,7 @@ impl Line {
         let candidate = candidate(connection, model);
         let limits = self.limits.clone();
         let admission = Admission {
-            combo_gate: self.share.then_some(ComboGate::QuotaShare),
+            combo_gate: self.share.then_some(ComboGate::QuotaShare { lowered: self.lowered }),
             patience: self.patience,
             ..Admission::new(&candidate, &limits, Caller::Combo)
         };
@@ -75,6 +77,27 @@ impl Line {
                 self.refused.insert(name, refusal);
             }
         }
+    }
+
+    /// Somebody under way keeps its place for its next attempt.
+    pub(super) fn keeps(&mut self, name: &str) -> Option<KeptShare> {
+        self.running.get_mut(name).expect("it is under way").keep_share()
+    }
+
+    /// The next attempt of whoever kept its place.
+    pub(super) fn enters_again(&mut self, name: &'static str, kept: KeptShare) {
+        let candidate = candidate("c1", "m1");
+        let limits = self.limits.clone();
+        let admission = Admission {
+            combo_gate: Some(ComboGate::QuotaShare { lowered: self.lowered }),
+            has_share: true,
+            ..Admission::new(&candidate, &limits, Caller::Combo)
+        };
+        let Admitted::Permit(mut permit) = self.engine.admit(&admission, &self.settings, self.now) else {
+            panic!("its place is its own");
+        };
+        permit.put_back(kept);
+        self.go(name, permit);
     }
 
     fn go(&mut self, name: &'static str, permit: Permit) {

@@ -1,0 +1,144 @@
+//! An attempt that failed before anything was promised: what is known of it, and how each kind of failure is put into words.
+
+use bytes::Bytes;
+use dialects::UpstreamError;
+use dialects::error::ErrorBody;
+use dialects::translate::Refusal as Refused;
+use domain::{Outcome, Reason};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use resilience::LocalLimit;
+use resilience::failure::Diagnosis;
+use upstream::BuildError;
+
+use crate::hold::StreamFailure;
+use crate::ingress::ClientRequest;
+use crate::judge::{EXECUTION_TIMEOUT, Judge, kind, overrun_message};
+use crate::response_headers;
+
+/// An attempt that failed before anything was promised.
+pub(crate) struct Failed {
+    pub(crate) diagnosis: Diagnosis,
+    pub(crate) kind: &'static str,
+    /// The HTTP status, or the one that an error inside a good answer states.
+    pub(crate) status: Option<StatusCode>,
+    /// One line, redacted.
+    pub(crate) message: String,
+    /// The upstream's own refusal, to be passed on where it stands for all.
+    pub(crate) refusal: Option<Refusal>,
+    /// It refused the request for the earlier thinking in it (gateway specification, 2.7, rule 3).
+    pub(crate) refuses_thoughts: bool,
+    /// It refused the request for the number of its tools, and takes so many.
+    pub(crate) tool_limit: Option<u32>,
+    /// A limit of our own cut it off.
+    pub(crate) limit: Option<LocalLimit>,
+}
+
+impl Failed {
+    pub(crate) fn new(diagnosis: Diagnosis, status: Option<StatusCode>, message: String) -> Box<Failed> {
+        let kind = kind(&diagnosis);
+        Box::new(Failed {
+            diagnosis,
+            kind,
+            status,
+            message,
+            refusal: None,
+            refuses_thoughts: false,
+            tool_limit: None,
+            limit: None,
+        })
+    }
+}
+
+/// An HTTP error of the upstream's, as it came.
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// The status as it was repaired (resilience specification, 18).
+pub(crate) fn restated(diagnosis: &Diagnosis) -> Option<StatusCode> {
+    match &diagnosis.outcome {
+        Outcome::Failure(failure) => failure.status.and_then(|status| StatusCode::from_u16(status).ok()),
+        Outcome::Neutral(_) | Outcome::Success(_) => None,
+    }
+}
+
+pub(crate) fn in_clients_words(request: &ClientRequest, status: StatusCode, code: &str, message: &str) -> Bytes {
+    let body = ErrorBody {
+        status: status.as_u16(),
+        code,
+        message,
+        retry_after_seconds: None,
+        request_id: Some(request.id.as_str()),
+        diagnostics: None,
+        details: None,
+        beside: None,
+        kind: None,
+    };
+    request.client.write_error(&body)
+}
+
+/// The request says something that the upstream's dialect has no words for: nobody is blamed.
+pub(crate) fn not_translated(request: &ClientRequest, judge: &Judge, refusal: &Refused) -> Box<Failed> {
+    let message = refusal.to_string();
+    let status = StatusCode::BAD_REQUEST;
+    let diagnosis = judge.http(400, &HeaderMap::new(), "", &UpstreamError::default(), &message);
+    let body = in_clients_words(request, status, refusal.code, &message);
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let refusal = Some(Refusal { status, headers, body });
+    Box::new(Failed { refusal, ..*Failed::new(diagnosis, Some(status), message) })
+}
+
+/// The refusal in the upstream's own bytes, unless they are no JSON at all.
+pub(crate) fn passable(head: &http::response::Parts, body: Bytes, diagnosis: &Diagnosis) -> Option<Refusal> {
+    if !body.first().is_some_and(|byte| matches!(byte, b'{' | b'[')) {
+        return None;
+    }
+    let mut headers = response_headers::from_upstream(&head.headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let wait = match &diagnosis.outcome {
+        Outcome::Failure(failure) => failure.advertised_retry_after,
+        Outcome::Neutral(_) | Outcome::Success(_) => None,
+    };
+    response_headers::set_retry_after(&mut headers, wait);
+    Some(Refusal { status: head.status, headers, body })
+}
+
+/// Nothing could be sent: the client's doing when its model name cannot be part of an address, else the owner's.
+pub(crate) fn not_built(judge: &Judge, error: &BuildError) -> Box<Failed> {
+    let message = error.to_string();
+    match error {
+        BuildError::Model(_) => {
+            let diagnosis = judge.http(400, &HeaderMap::new(), "", &UpstreamError::default(), &message);
+            Failed::new(diagnosis, Some(StatusCode::BAD_REQUEST), message)
+        }
+        BuildError::BaseUrl { .. } | BuildError::Header(_) => transport_failure(judge, Reason::Unreachable, &message),
+    }
+}
+
+/// The request never left: a proxy of ours is down, or an address is not allowed.
+pub(crate) fn kept_here(judge: &Judge, message: String) -> Box<Failed> {
+    Box::new(Failed { kind: Reason::Unreachable.kind(), ..*Failed::new(judge.local(&message), None, message) })
+}
+
+pub(crate) fn transport_failure(judge: &Judge, reason: Reason, message: &str) -> Box<Failed> {
+    stream_failure(judge, &StreamFailure::Broken { reason, message: message.to_owned() })
+}
+
+pub(crate) fn stream_failure(judge: &Judge, failure: &StreamFailure) -> Box<Failed> {
+    let diagnosis = judge.stream(failure);
+    let (status, message) = match failure {
+        StreamFailure::Stated(error) => (error.status, error.message.clone()),
+        StreamFailure::Broken { message, .. } | StreamFailure::TooSlow(message) => (None, message.clone()),
+        StreamFailure::Overrun(limit) => (Some(LocalLimit::ExecutionTimeout.status()), overrun_message(*limit)),
+    };
+    let limit = matches!(failure, StreamFailure::Overrun(_)).then_some(LocalLimit::ExecutionTimeout);
+    let status = restated(&diagnosis).or_else(|| status.and_then(|status| StatusCode::from_u16(status).ok()));
+    let mut failed = Failed::new(diagnosis, status, message);
+    if limit.is_some() {
+        (failed.kind, failed.limit) = (EXECUTION_TIMEOUT, limit);
+    }
+    failed
+}
