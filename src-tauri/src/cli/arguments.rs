@@ -143,7 +143,7 @@ pub(crate) struct CreateCombo {
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
     /// Make a key and print it; it is not shown again
-    Create(CreateKey),
+    Create(Box<CreateKey>),
     /// List keys, without the keys themselves
     List,
     /// Revoke a key
@@ -295,10 +295,10 @@ mod tests {
             "omniroute combo create --name team",
             "omniroute combo import",
             "omniroute key revoke",
-            "omniroute pool create --name team",
             "omniroute key create --name k --budget-daily much",
             "omniroute key create --name k --token-limit openai=many",
             "omniroute key create --name k --reset-interval yearly",
+            "omniroute pool create --name team",
         ] {
             let refused = Arguments::try_parse_from(line.split(' ')).expect_err(line);
             assert_eq!(refused.exit_code(), 2, "{line}");

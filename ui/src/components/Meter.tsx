@@ -1,7 +1,5 @@
-/** How much of something is used, as a bar in the colour of how it stands; and when it is all there again. */
-import { useFormat, useMessages } from "@/i18n";
+/** How much of something is used, as a bar in the colour of how it stands. */
 import { cn } from "@/lib/cn";
-import { useNow } from "@/lib/use-now";
 
 export type MeterTone = "ready" | "degraded" | "blocked";
 
@@ -34,19 +32,5 @@ export function Meter({ part, tone, label, text, className }: MeterProps) {
     >
       <span className={cn("block h-full rounded-full", fill[tone])} style={{ width: `${percent}%` }} />
     </span>
-  );
-}
-
-/** Counts down below an hour; above, the clock time says it better. */
-export function Reset({ at }: { at: string }) {
-  const words = useMessages().quota.resets;
-  const format = useFormat();
-  const now = useNow();
-  const instant = Date.parse(at);
-  const { form, text } = format.until(instant, now);
-  return (
-    <time dateTime={at} title={format.full(instant)}>
-      {words[form](text)}
-    </time>
   );
 }

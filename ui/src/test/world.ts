@@ -196,7 +196,6 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     decision: "answer",
     waitMs: 0,
     message: null,
-    executionKey: null,
     ...part,
   };
 }

@@ -173,10 +173,10 @@ impl Gateway {
                 let mut explanation = explain_combo(self, &asked, route, key, question);
                 // Whoever has used up a share is refused before anybody is asked.
                 let refused = asked.pool().and_then(|pool| quota_pools::admit(self, pool, key).err());
-                if let Some(GatewayError { status, code, retry_after, .. }) = refused {
-                    explanation.answer = Some(Answer { status: status.as_u16(), code, retry_after });
+                if let Some(refused) = refused {
+                    explanation.answer = Some(Answer::of(&refused));
                 }
-                if key.is_some_and(|key| !key.allows_combo(&asked.combo.name)) {
+                if key.is_some_and(|key| !asked.is_open_to(key)) {
                     explanation.bar(&not_for_this_key(), Answer::FORBIDDEN);
                 }
                 explanation

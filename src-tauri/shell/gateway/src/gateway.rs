@@ -126,9 +126,9 @@ impl Gateway {
         );
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(Error::Randomness)?;
-        let spending = KeySpending::new(Arc::clone(&parts.clock));
         let routing = RoutingHandle::new(Arc::clone(&parts.clock), ChaCha12Rng::from_seed(seed));
         let gateway = Gateway(Arc::new(Inner {
+            spending: KeySpending::new(Arc::clone(&parts.clock)),
             started_at: parts.clock.now(),
             clock: parts.clock,
             store: parts.store,
@@ -161,7 +161,6 @@ impl Gateway {
             memo: Mutex::default(),
             telemetry: Mutex::default(),
             routing,
-            spending,
         }));
         gateway.load().await?;
         gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));

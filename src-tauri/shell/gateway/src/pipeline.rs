@@ -82,9 +82,9 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
 
 /// Whether the key has something left to spend; counting tokens spends nothing.
 fn may_spend(gateway: &Gateway, request: &ClientRequest) -> Result<(), GatewayError> {
-    match (&request.key, request.operation) {
-        (None, _) | (Some(_), Operation::CountTokens | Operation::GeminiCountTokens) => Ok(()),
-        (Some(key), _) => gateway.spending().check(key),
+    match &request.key {
+        Some(key) if !request.operation.counts_tokens() => gateway.spending().check(key),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Dest
         Destination::Direct(resolved) => {
             key.allows_model(&[name, &format!("{}/{}", resolved.provider, resolved.model)])
         }
-        Destination::Combo(asked, _) => key.allows_combo(&asked.combo.name),
+        Destination::Combo(asked, _) => asked.is_open_to(key),
     };
     if request.key.as_ref().is_some_and(|key| !is_allowed(key)) {
         return Err(forbidden(name));

@@ -1,6 +1,7 @@
 /** What a key has used of its limits: a bar each, and when it is empty again. */
 import type { Key, KeyLimitLevel, KeyLimitUse } from "@/bindings";
-import { Meter, type MeterTone, Reset } from "@/components/Meter";
+import { Meter, type MeterTone } from "@/components/Meter";
+import { Reset } from "@/components/Time";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import type { Format } from "@/lib/format";
 import { limitsOf, nearestOf, shareOf } from "@/lib/key-limits";

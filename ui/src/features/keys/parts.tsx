@@ -1,26 +1,9 @@
 /** What the parts of the form about a key share. */
-import type { ReactNode } from "react";
+import { Choice } from "@/components/Choice";
 import { Segmented } from "@/components/ui/segmented";
 import type { KeyFields } from "@/lib/key-draft";
 
 export type PartProps = { fields: KeyFields; set(part: Partial<KeyFields>): void; error?: string | undefined };
-
-type ChoiceProps = { checked: boolean; onToggle(on: boolean): void; children: ReactNode };
-
-/** One line of a list to choose from. */
-export function Choice({ checked, onToggle, children }: ChoiceProps) {
-  return (
-    <label className="flex h-8 items-center gap-2.5 px-3 hover:bg-hover">
-      <input
-        type="checkbox"
-        checked={checked}
-        onChange={(event) => onToggle(event.target.checked)}
-        className="size-3.5 shrink-0 accent-accent"
-      />
-      {children}
-    </label>
-  );
-}
 
 type AllowListProps = {
   id: string;

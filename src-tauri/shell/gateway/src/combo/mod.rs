@@ -105,13 +105,19 @@ impl Asked {
         self.auto.is_some()
     }
 
-    pub(crate) fn pool(&self) -> Option<&Pool> {
-        self.pool.as_ref().map(|stored| &stored.pool)
+    /// Whether a key may ask for it: by the key's own list, or because a pool gives the key a share.
+    pub(crate) fn is_open_to(&self, key: &ClientKey) -> bool {
+        let shares = |pool: &Pool| pool.allocations.iter().any(|allocation| allocation.api_key_id == key.id);
+        self.pool().is_some_and(shares) || key.allows_combo(&self.combo.name)
     }
 
     /// What a key's list of candidates that `auto` leaves out calls this pool.
     fn channel(&self) -> &str {
         self.combo.name.strip_prefix("auto/").unwrap_or(&self.combo.name)
+    }
+
+    pub(crate) fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref().map(|stored| &stored.pool)
     }
 
     fn route(&self) -> Route<'_> {

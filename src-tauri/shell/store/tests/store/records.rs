@@ -44,7 +44,7 @@ fn key(name: &str, byte: u8) -> ClientKey {
             budget_monthly_usd: Some(20.0),
             warning_threshold: 0.9,
             reset_interval: Interval::Weekly,
-            reset_time: "06:30".parse().expect("a time"),
+            reset_time: "06:30".parse().unwrap(),
             token_limits: vec![
                 TokenLimit { scope: LimitScope::Global, token_limit: 5, reset_interval: Some(Interval::Monthly) },
                 TokenLimit { scope: LimitScope::Provider("openai".into()), token_limit: 4, reset_interval: None },
