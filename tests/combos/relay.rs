@@ -3,7 +3,7 @@
 use acceptance::{Agent, Connection, Reply, World};
 use domain::Millis;
 use fake_upstream::{Gate, Step};
-use http::Method;
+use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
 const SUMMARY: &str = r#"{"summary":"they build a parser","keyDecisions":["no regex"],"taskProgress":"half"}"#;
@@ -17,7 +17,15 @@ struct Relay {
 
 /// An answer of an account whose quota is used up to that share.
 fn used(percent: u32, text: &str) -> Step {
-    Step::ok(text)
+    let said = json!({ "type": "output_text", "text": text, "annotations": [] });
+    let message =
+        json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said] });
+    let answer = json!({
+        "id": "resp_1", "object": "response", "status": "completed", "model": "m1", "output": [message],
+        "usage": { "input_tokens": 3, "output_tokens": 2, "total_tokens": 5 },
+    });
+    Step::raw(200, HeaderMap::new(), answer.to_string())
+        .with_header("content-type", "application/json")
         .with_header("x-codex-primary-used-percent", &percent.to_string())
         .with_header("x-codex-primary-window-minutes", "300")
         .with_header("x-codex-primary-reset-after-seconds", "7200")

@@ -8,6 +8,8 @@ mod edge;
 mod failover;
 mod fixtures;
 mod headers;
+mod key_reach;
+mod key_spending;
 mod keys;
 mod last_resort;
 mod limits;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::rules::assert_error;
 
 /// Lets the clock run until one of the announced topics is this one.
-async fn until_topic(world: &World, events: &mut StreamedReply, topic: &str) {
+pub(crate) async fn until_topic(world: &World, events: &mut StreamedReply, topic: &str) {
     let ticking = async {
         loop {
             world.advance(Millis::new(10));
@@ -31,7 +31,7 @@ async fn until_topic(world: &World, events: &mut StreamedReply, topic: &str) {
     }
 }
 
-async fn listen(world: &World, topics: &str) -> StreamedReply {
+pub(crate) async fn listen(world: &World, topics: &str) -> StreamedReply {
     let reply = world.manager().open(&format!("/api/events{topics}")).await;
     assert_eq!(reply.status, 200);
     assert!(reply.headers["content-type"].to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")));

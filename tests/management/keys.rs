@@ -4,6 +4,7 @@ use acceptance::World;
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::events::{listen, until_topic};
 use crate::rules::assert_error;
 
 async fn status(world: &World, key: &str) -> u16 {
@@ -85,4 +86,108 @@ async fn limits_are_checked_when_they_are_set() {
         let found = reply.json()["error"]["details"][0]["field"].clone();
         assert!(found.as_str().is_some_and(|found| found.starts_with(field)), "{body}: {}", reply.text());
     }
+}
+
+#[tokio::test]
+async fn what_a_key_may_spend_is_kept_changed_and_unset() {
+    let mut world = World::start().await;
+    let connection = world.connect("openai", "c1").await;
+    let limits = json!({
+        "allowedModels": ["openai/*"], "allowedCombos": ["auto/coding"], "allowedConnections": [connection.id],
+        "preferredConnections": [connection.id],
+        "excludedAutoCandidates": { "coding": [{ "connectionId": connection.id, "model": "m1" }] },
+        "budgetDailyUsd": 1.5, "budgetWeeklyUsd": 5.0, "budgetMonthlyUsd": 20.0, "warningThreshold": 0.5,
+        "resetInterval": "weekly", "resetTime": "06:30",
+        "tokenLimits": [
+            { "scopeType": "global", "scopeValue": null, "tokenLimit": 100, "resetInterval": null },
+            { "scopeType": "provider", "scopeValue": "openai", "tokenLimit": 90, "resetInterval": "daily" },
+            { "scopeType": "model", "scopeValue": "openai/m*", "tokenLimit": 80, "resetInterval": "monthly" },
+        ],
+    });
+    let mut body = limits.clone();
+    body["name"] = "one".into();
+    world.make_key(body).await;
+    let path = format!("/api/keys/{}", id_of(&world, "one").await);
+    world.restart().await;
+    let record = world.managed(Method::GET, "/api/keys", None).await["keys"][1].clone();
+    for (member, value) in limits.as_object().expect("members") {
+        assert_eq!(&record[member], value, "{member}");
+    }
+    let intervals: Vec<&str> =
+        record["limitUse"].as_array().expect("limits").iter().filter_map(|limit| limit["interval"].as_str()).collect();
+    assert_eq!(intervals, ["daily", "weekly", "monthly", "weekly", "daily", "monthly"]);
+
+    let change =
+        json!({ "budgetDailyUsd": null, "budgetWeeklyUsd": 6.0, "tokenLimits": null, "warningThreshold": null });
+    let record = world.managed(Method::PATCH, &path, Some(change)).await["record"].clone();
+    assert_eq!((&record["budgetDailyUsd"], &record["budgetWeeklyUsd"]), (&Value::Null, &json!(6.0)));
+    assert_eq!((&record["budgetMonthlyUsd"], &record["warningThreshold"]), (&json!(20.0), &json!(0.8)));
+    assert_eq!((&record["tokenLimits"], &record["resetTime"]), (&json!([]), &json!("06:30")));
+    let unset =
+        json!({ "resetInterval": null, "resetTime": null, "excludedAutoCandidates": null, "allowedCombos": null });
+    let record = world.managed(Method::PATCH, &path, Some(unset)).await["record"].clone();
+    assert_eq!((&record["resetInterval"], &record["resetTime"]), (&json!("daily"), &json!("00:00")));
+    assert_eq!((&record["excludedAutoCandidates"], &record["allowedCombos"]), (&json!({}), &json!([])));
+}
+
+#[tokio::test]
+async fn limits_that_make_no_sense_are_refused_by_name_and_change_nothing() {
+    let world = World::start().await;
+    let [first, second] = [world.connect("openai", "c1").await.id, world.connect("openai", "c2").await.id];
+    let tokens = |limit: Value| json!({ "tokenLimits": [{ "scopeType": "global", "tokenLimit": 1 }, limit] });
+    world.make_key(json!({ "name": "one", "allowedConnections": [first] })).await;
+    let path = format!("/api/keys/{}", id_of(&world, "one").await);
+    let before = world.managed(Method::GET, "/api/keys", None).await;
+    for (change, field) in [
+        (json!({ "budgetDailyUsd": 0 }), "budgetDailyUsd"),
+        (json!({ "budgetWeeklyUsd": -1.0 }), "budgetWeeklyUsd"),
+        (json!({ "budgetMonthlyUsd": 1e9 }), "budgetMonthlyUsd"),
+        (json!({ "warningThreshold": 80 }), "warningThreshold"),
+        (json!({ "warningThreshold": 0 }), "warningThreshold"),
+        (json!({ "resetTime": "24:00" }), "resetTime"),
+        (json!({ "resetInterval": "yearly" }), "resetInterval"),
+        (json!({ "allowedCombos": ["nobody"] }), "allowedCombos"),
+        (json!({ "preferredConnections": [second] }), "preferredConnections"),
+        (json!({ "preferredConnections": ["nobody"] }), "preferredConnections"),
+        (json!({ "preferredConnections": [first], "allowedConnections": [second] }), "preferredConnections"),
+        (json!({ "excludedAutoCandidates": { "coding:nonsense": [] } }), "excludedAutoCandidates"),
+        (
+            json!({ "excludedAutoCandidates": { "auto": [{ "connectionId": "x", "model": "m" }] } }),
+            "excludedAutoCandidates",
+        ),
+        (tokens(json!({ "scopeType": "global", "tokenLimit": 0 })), "tokenLimits[1].tokenLimit"),
+        (tokens(json!({ "scopeType": "global", "scopeValue": "x", "tokenLimit": 1 })), "tokenLimits[1].scopeValue"),
+        (tokens(json!({ "scopeType": "model", "tokenLimit": 1 })), "tokenLimits[1].scopeValue"),
+        (tokens(json!({ "scopeType": "provider", "scopeValue": "x", "tokenLimit": 1 })), "tokenLimits[1].scopeValue"),
+        (tokens(json!({ "scopeType": "planet", "tokenLimit": 1 })), "tokenLimits[1].scopeType"),
+    ] {
+        let reply = world.manage(Method::PATCH, &path, Some(change.clone())).await;
+        assert_error(&reply, 400, "invalid_request");
+        let found = reply.json()["error"]["details"][0]["field"].clone();
+        assert!(found.as_str().is_some_and(|found| found.starts_with(field)), "{change}: {}", reply.text());
+    }
+    assert_eq!(world.managed(Method::GET, "/api/keys", None).await, before);
+}
+
+#[tokio::test]
+async fn whoever_looks_is_told_when_a_key_comes_near_its_limit() {
+    let world = World::start().await;
+    world.connect("openai", "c1").await;
+    let limit = json!([{ "scopeType": "global", "tokenLimit": 40 }]);
+    let key = world.make_key(json!({ "name": "one", "tokenLimits": limit, "warningThreshold": 0.9 })).await;
+    let mut events = listen(&world, "?topics=keys").await;
+    let ask = || async {
+        let body = acceptance::chat_body("openai/m1", false);
+        let reply = world.stranger().with_key(&key).post("/v1/chat/completions", body).await;
+        (reply.status.as_u16(), world.managed(Method::GET, "/api/keys", None).await["keys"][1]["limitUse"][0].clone())
+    };
+    let (status, used) = ask().await;
+    assert_eq!((status, &used["level"], &used["used"]), (200, &json!("within"), &json!(19.0)));
+    let (status, used) = ask().await;
+    assert_eq!((status, &used["level"], &used["used"]), (200, &json!("warning"), &json!(38.0)));
+    until_topic(&world, &mut events, "keys").await;
+    let (status, used) = ask().await;
+    assert_eq!((status, &used["level"], &used["limit"]), (200, &json!("exceeded"), &json!(40.0)));
+    until_topic(&world, &mut events, "keys").await;
+    assert_eq!(ask().await.0, 429);
 }

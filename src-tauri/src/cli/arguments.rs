@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::token_limit::TokenLimit;
+
 /// A local gateway for coding agents.
 #[derive(Debug, Parser)]
 #[command(name = "omniroute", version, arg_required_else_help = true)]
@@ -141,7 +143,7 @@ pub(crate) struct CreateCombo {
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
     /// Make a key and print it; it is not shown again
-    Create(CreateKey),
+    Create(Box<CreateKey>),
     /// List keys, without the keys themselves
     List,
     /// Revoke a key
@@ -151,16 +153,47 @@ pub(crate) enum KeyCommand {
     },
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct CreateKey {
     #[arg(long)]
     pub(crate) name: String,
     /// What the key may do beyond inference; can be repeated
     #[arg(long = "scope", value_name = "S")]
     pub(crate) scopes: Vec<String>,
+    /// Models the key may use, such as openai/gpt-5*, all when absent; can be repeated
+    #[arg(long = "allow-model", value_name = "GLOB")]
+    pub(crate) allowed_models: Vec<String>,
+    /// Combos the key may ask for, all when absent; can be repeated
+    #[arg(long = "allow-combo", value_name = "NAME")]
+    pub(crate) allowed_combos: Vec<String>,
     /// Connections the key may use, all when absent; can be repeated
     #[arg(long = "allow-connection", value_name = "ID")]
     pub(crate) allowed_connections: Vec<String>,
+    /// Connections to ask before others, first choice first; can be repeated
+    #[arg(long = "prefer-connection", value_name = "ID")]
+    pub(crate) preferred_connections: Vec<String>,
+    /// US dollars the key may spend in a day
+    #[arg(long, value_name = "USD")]
+    pub(crate) budget_daily: Option<f64>,
+    /// US dollars the key may spend in a week
+    #[arg(long, value_name = "USD")]
+    pub(crate) budget_weekly: Option<f64>,
+    /// US dollars the key may spend in a month
+    #[arg(long, value_name = "USD")]
+    pub(crate) budget_monthly: Option<f64>,
+    /// The share of a limit from which on a warning is shown, 0.8 when absent
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) warn_at: Option<f64>,
+    /// Tokens the key may use, such as 500000, 500000/weekly, openai=500000 or openai/gpt-5*=500000/monthly; can be
+    /// repeated
+    #[arg(long = "token-limit", value_name = "LIMIT")]
+    pub(crate) token_limits: Vec<TokenLimit>,
+    /// The period of token limits that name none: daily, weekly or monthly
+    #[arg(long, value_name = "INTERVAL", value_parser = ["daily", "weekly", "monthly"])]
+    pub(crate) reset_interval: Option<String>,
+    /// When periods begin, such as 06:00; midnight when absent
+    #[arg(long, value_name = "HH:MM")]
+    pub(crate) reset_time: Option<String>,
     /// When the key stops, such as 2027-01-01T00:00:00Z
     #[arg(long, value_name = "INSTANT")]
     pub(crate) expires_at: Option<String>,
@@ -228,6 +261,9 @@ mod tests {
             "omniroute connection test 1 --json",
             "omniroute key create --name k --scope self:usage --scope mcp:connect --allow-connection c1",
             "omniroute key create --data-dir /tmp/x --name test --expires-at 2027-01-01T00:00:00Z",
+            "omniroute key create --name k --allow-model openai/* --allow-combo team --prefer-connection c1",
+            "omniroute key create --name k --budget-daily 5 --budget-weekly 20 --budget-monthly 50.5 --warn-at 0.9",
+            "omniroute key create --name k --token-limit 1000 --token-limit openai=5/weekly --reset-time 06:00",
             "omniroute combo create --name team --strategy weighted openai/m1 anthropic/claude-* other",
             "omniroute combo list --json",
             "omniroute combo remove 1",
@@ -259,6 +295,9 @@ mod tests {
             "omniroute combo create --name team",
             "omniroute combo import",
             "omniroute key revoke",
+            "omniroute key create --name k --budget-daily much",
+            "omniroute key create --name k --token-limit openai=many",
+            "omniroute key create --name k --reset-interval yearly",
             "omniroute pool create --name team",
         ] {
             let refused = Arguments::try_parse_from(line.split(' ')).expect_err(line);

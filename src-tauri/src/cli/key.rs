@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{CreateKey, KeyCommand};
 use super::client::{ClientError, segment};
+use super::token_limit::TokenLimit;
 use super::{Context, print, print_json, text};
 
 pub(super) async fn run(context: &Context, url: Option<String>, command: KeyCommand) -> Result<ExitCode, ClientError> {
@@ -37,33 +38,51 @@ fn show(context: &Context, reply: &Value, for_people: impl FnOnce() -> String) {
 }
 
 fn body(create: &CreateKey) -> Value {
-    let mut body = Map::new();
-    body.insert("name".to_owned(), json!(create.name));
-    if !create.scopes.is_empty() {
-        body.insert("scopes".to_owned(), json!(create.scopes));
-    }
-    if !create.allowed_connections.is_empty() {
-        body.insert("allowedConnections".to_owned(), json!(create.allowed_connections));
-    }
-    if let Some(instant) = &create.expires_at {
-        body.insert("expiresAt".to_owned(), json!(instant));
-    }
-    Value::Object(body)
+    let token_limits: Vec<Value> = create.token_limits.iter().map(TokenLimit::as_json).collect();
+    let members = [
+        ("name", json!(create.name)),
+        ("scopes", json!(create.scopes)),
+        ("allowedModels", json!(create.allowed_models)),
+        ("allowedCombos", json!(create.allowed_combos)),
+        ("allowedConnections", json!(create.allowed_connections)),
+        ("preferredConnections", json!(create.preferred_connections)),
+        ("budgetDailyUsd", json!(create.budget_daily)),
+        ("budgetWeeklyUsd", json!(create.budget_weekly)),
+        ("budgetMonthlyUsd", json!(create.budget_monthly)),
+        ("warningThreshold", json!(create.warn_at)),
+        ("tokenLimits", json!(token_limits)),
+        ("resetInterval", json!(create.reset_interval)),
+        ("resetTime", json!(create.reset_time)),
+        ("expiresAt", json!(create.expires_at)),
+    ];
+    let is_typed = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+    let typed = members.into_iter().filter(|(_, value)| is_typed(value));
+    Value::Object(typed.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
 }
 
 fn table(reply: &Value) -> String {
-    let mut rows = vec![["ID", "NAME", "KEY", "ACTIVE", "LAST USED", "EXPIRES"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["ID", "NAME", "KEY", "ACTIVE", "USED", "LAST USED", "EXPIRES"].map(str::to_owned).to_vec()];
     for key in reply["keys"].as_array().into_iter().flatten() {
         rows.push(vec![
             text::of(&key["id"]),
             text::of(&key["name"]),
             format!("…{}", text::of(&key["tail"])),
             if key["isActive"] == true { "yes" } else { "no" }.to_owned(),
+            used(key),
             text::of(&key["lastUsedAt"]),
             text::of(&key["expiresAt"]),
         ]);
     }
     text::columns(&rows)
+}
+
+/// The limit that is nearest, in percent; a dash where there is none.
+fn used(key: &Value) -> String {
+    let shares = key["limitUse"].as_array().into_iter().flatten().filter_map(|limit| {
+        let share = limit["used"].as_f64()? / limit["limit"].as_f64()?;
+        Some((share * 100.0).floor())
+    });
+    shares.max_by(f64::total_cmp).map_or("-".to_owned(), |percent| format!("{percent} %"))
 }
 
 #[cfg(test)]
@@ -72,16 +91,27 @@ mod tests {
 
     #[test]
     fn only_what_was_typed_is_sent() {
-        let bare = CreateKey { name: "k".to_owned(), scopes: vec![], allowed_connections: vec![], expires_at: None };
+        let bare = CreateKey { name: "k".to_owned(), ..CreateKey::default() };
         assert_eq!(body(&bare), json!({"name": "k"}));
         let full = CreateKey {
             scopes: vec!["self:usage".to_owned()],
+            allowed_models: vec!["openai/*".to_owned()],
+            allowed_combos: vec!["team".to_owned()],
             allowed_connections: vec!["c1".to_owned()],
+            preferred_connections: vec!["c1".to_owned()],
+            budget_daily: Some(1.5),
+            warn_at: Some(0.5),
+            token_limits: vec!["openai=7".parse().expect("a limit")],
+            reset_interval: Some("weekly".to_owned()),
+            reset_time: Some("06:00".to_owned()),
             expires_at: Some("2027-01-01T00:00:00Z".to_owned()),
             ..bare
         };
-        let expected = json!({"name": "k", "scopes": ["self:usage"], "allowedConnections": ["c1"],
-            "expiresAt": "2027-01-01T00:00:00Z"});
+        let expected = json!({"name": "k", "scopes": ["self:usage"], "allowedModels": ["openai/*"],
+            "allowedCombos": ["team"], "allowedConnections": ["c1"], "preferredConnections": ["c1"],
+            "budgetDailyUsd": 1.5, "warningThreshold": 0.5,
+            "tokenLimits": [{"scopeType": "provider", "scopeValue": "openai", "tokenLimit": 7}],
+            "resetInterval": "weekly", "resetTime": "06:00", "expiresAt": "2027-01-01T00:00:00Z"});
         assert_eq!(body(&full), expected);
     }
 }

@@ -9,6 +9,7 @@ mod pool;
 mod serve;
 mod status;
 mod text;
+mod token_limit;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

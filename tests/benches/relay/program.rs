@@ -68,19 +68,8 @@ pub async fn folder(upstream: &FakeUpstream, connections: usize, models: &[&str]
     let (tracker, cancel) = (TaskTracker::new(), CancellationToken::new());
     let options = Options { secret_store: SecretStoreChoice::File };
     let store = Store::open(folder.path(), options, clock, &tracker, cancel.clone()).await?;
-    let key = ClientKey {
-        id: "bench".into(),
-        name: "bench".to_owned(),
-        hash: Sha256::digest(CLIENT_KEY).into(),
-        tail: "ench".to_owned(),
-        is_active: true,
-        scopes: Vec::new(),
-        allowed_models: Vec::new(),
-        allowed_connections: Vec::new(),
-        expires_at: None,
-        last_used_at: None,
-        created_at: now,
-    };
+    let hash = Sha256::digest(CLIENT_KEY).into();
+    let key = ClientKey::new("bench".into(), "bench".to_owned(), hash, "ench".to_owned(), now);
     store.insert_key(&key).await?;
     for priority in 1..=u32::try_from(connections)? {
         let connection = Connection {

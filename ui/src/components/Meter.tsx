@@ -10,12 +10,14 @@ type MeterProps = {
   label: string;
   /** The figure in words. */
   text: string;
+  className?: string;
 };
 
 const fill: Record<MeterTone, string> = { ready: "bg-ready", degraded: "bg-degraded", blocked: "bg-blocked" };
 
-export function Meter({ part, tone, label, text }: MeterProps) {
-  if (part === null) return <span aria-hidden className="h-2 rounded-full border border-dashed" />;
+export function Meter({ part, tone, label, text, className }: MeterProps) {
+  if (part === null)
+    return <span aria-hidden className={cn("block h-2 rounded-full border border-dashed", className)} />;
   const percent = Math.round(Math.min(1, Math.max(0, part)) * 100);
   return (
     // biome-ignore lint/a11y/useSemanticElements: the element of that name does not take the colours of the states
@@ -26,7 +28,7 @@ export function Meter({ part, tone, label, text }: MeterProps) {
       aria-valuemax={100}
       aria-valuenow={percent}
       aria-valuetext={text}
-      className="h-2 overflow-hidden rounded-full bg-sunken"
+      className={cn("block h-2 overflow-hidden rounded-full bg-sunken", className)}
     >
       <span className={cn("block h-full rounded-full", fill[tone])} style={{ width: `${percent}%` }} />
     </span>

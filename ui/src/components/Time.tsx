@@ -26,6 +26,20 @@ export function Countdown({ until, className }: { until: string; className?: str
   );
 }
 
+/** When a quota or a limit is full again: counts down below an hour; above, the clock time says it better. */
+export function Reset({ at }: { at: string }) {
+  const words = useMessages().quota.resets;
+  const format = useFormat();
+  const now = useNow();
+  const instant = Date.parse(at);
+  const { form, text } = format.until(instant, now);
+  return (
+    <time dateTime={at} title={format.full(instant)}>
+      {words[form](text)}
+    </time>
+  );
+}
+
 /** “0:42”, “at 14:32” or “1 Dec, 14:32”: a clock time is never mistaken for a countdown. */
 export function useUntil(): (instant: number) => string {
   const words = useMessages().until;

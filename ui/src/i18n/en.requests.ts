@@ -147,6 +147,7 @@ export const requests = {
     mechanisms: {
       switched_off: "Switched off",
       key_allow_list: "The key's allow-list",
+      key_limit: "The key's token limit",
       excluded_model: "Excluded models",
       credential_gate: "Missing credential",
       request_exhaustion: "Already failed in this request",
@@ -164,6 +165,7 @@ export const requests = {
     reasons: {
       switched_off: "Somebody switched this connection off.",
       key_allow_list: "The key that was presented may not use this connection.",
+      token_limit: "The key that was presented has used up its tokens of it.",
       excluded_model: "The model is on this connection's list of excluded models.",
       credential_gate: "No usable key is stored for it.",
       request_exhaustion: "It had its chance a moment before and failed.",

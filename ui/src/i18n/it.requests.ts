@@ -149,6 +149,7 @@ export const requests: Messages["requests"] = {
     mechanisms: {
       switched_off: "Spenta",
       key_allow_list: "Elenco di ciò che la chiave permette",
+      key_limit: "Limite di token della chiave",
       excluded_model: "Modelli esclusi",
       credential_gate: "Credenziale mancante",
       request_exhaustion: "Già fallita in questa richiesta",
@@ -166,6 +167,7 @@ export const requests: Messages["requests"] = {
     reasons: {
       switched_off: "Qualcuno ha spento questa connessione.",
       key_allow_list: "La chiave presentata non può usare questa connessione.",
+      token_limit: "La chiave presentata ha esaurito i suoi token.",
       excluded_model: "Il modello è tra quelli esclusi da questa connessione.",
       credential_gate: "Non è salvata nessuna chiave utilizzabile.",
       request_exhaustion: "Ha avuto la sua occasione un attimo prima ed è fallita.",

@@ -186,7 +186,6 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     model: "claude-sonnet-4-6",
     connectionId: `c${n}`,
     connectionName: `Account ${n}`,
-    executionKey: null,
     startedAt: new Date().toISOString(),
     queuedMs: 0,
     connectMs: 120,
@@ -197,7 +196,6 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     decision: "answer",
     waitMs: 0,
     message: null,
-    executionKey: null,
     ...part,
   };
 }
@@ -214,7 +212,18 @@ export function key(id: string, part: Partial<Key> = {}): Key {
     isActive: true,
     scopes: [],
     allowedModels: [],
+    allowedCombos: [],
     allowedConnections: [],
+    preferredConnections: [],
+    excludedAutoCandidates: {},
+    budgetDailyUsd: null,
+    budgetWeeklyUsd: null,
+    budgetMonthlyUsd: null,
+    warningThreshold: 0.8,
+    resetInterval: "daily",
+    resetTime: "00:00",
+    tokenLimits: [],
+    limitUse: [],
     expiresAt: null,
     lastUsedAt: null,
     createdAt: "2026-01-01T00:00:00.000Z",
@@ -311,7 +320,7 @@ export function world(part: Partial<World> = {}): Answers {
     },
     keys_list: () => ({ keys: state.keys }),
     key_create: (draft) => {
-      const made = key(`k${state.keys.length + 1}`, { ...draft, tail: "Qm4c" });
+      const made = key(`k${state.keys.length + 1}`, { ...draft, tail: "Qm4c" } as Partial<Key>);
       state.keys = [...state.keys, made];
       return { key: "sk-omni-a-key-shown-once-Qm4c", record: made };
     },

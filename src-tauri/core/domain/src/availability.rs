@@ -80,6 +80,8 @@ pub enum Mechanism {
     SwitchedOff,
     /// The client's key may not use it.
     KeyAllowList,
+    /// The client's key has used up what it may of this provider or model.
+    KeyLimit,
     /// The model is on the connection's own exclusion list.
     ExcludedModel,
     /// No usable credential is stored.

@@ -9,6 +9,7 @@ pub mod connection;
 pub mod dialect;
 pub mod health;
 pub mod id;
+pub mod key_limits;
 pub mod limits;
 pub mod model_alias;
 pub mod model_name;

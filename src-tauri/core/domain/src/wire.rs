@@ -94,6 +94,8 @@ pub mod code {
     pub const PROVIDER_CIRCUIT_OPEN: &str = "provider_circuit_open";
     pub const ALL_ACCOUNTS_INACTIVE: &str = "ALL_ACCOUNTS_INACTIVE";
     pub const ALL_TARGETS_SKIPPED: &str = "ALL_TARGETS_SKIPPED";
+    /// A local key has spent its budget: 402.
+    pub const BUDGET_EXCEEDED: &str = "BUDGET_EXCEEDED";
     pub const BAD_GATEWAY: &str = "bad_gateway";
     pub const BAD_REQUEST: &str = "bad_request";
     /// Logged only: the client is gone and gets no answer.
@@ -119,6 +121,8 @@ pub mod code {
     pub const SERVICE_UNAVAILABLE: &str = "service_unavailable";
     pub const STREAM_CONTENT_STALL: &str = "stream_content_stall";
     pub const STREAM_EARLY_EOF: &str = "STREAM_EARLY_EOF";
+    /// A local key has used up a limit of tokens: 429.
+    pub const TOKEN_LIMIT_EXCEEDED: &str = "TOKEN_LIMIT_EXCEEDED";
     pub const TOOL_LIMIT_EXCEEDED: &str = "tool_limit_exceeded";
     pub const UNKNOWN_ENDPOINT: &str = "unknown_endpoint";
     pub const UNSUPPORTED_MEDIA_TYPE: &str = "unsupported_media_type";
@@ -139,6 +143,7 @@ pub mod reason {
     pub const DIALECT_MISMATCH: &str = "dialect_mismatch";
     pub const EXCLUDED_MODEL: &str = "excluded_model";
     pub const KEY_ALLOW_LIST: &str = "key_allow_list";
+    pub const TOKEN_LIMIT: &str = "token_limit";
     pub const REQUEST_EXHAUSTION: &str = "request_exhaustion";
     pub const SWITCHED_OFF: &str = "switched_off";
 }

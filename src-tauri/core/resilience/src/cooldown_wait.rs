@@ -114,6 +114,7 @@ fn passes_soon(exclusion: &Exclusion) -> bool {
         }
         Mechanism::SwitchedOff
         | Mechanism::KeyAllowList
+        | Mechanism::KeyLimit
         | Mechanism::ExcludedModel
         | Mechanism::CredentialGate
         | Mechanism::RequestExhaustion

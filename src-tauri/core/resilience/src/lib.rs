@@ -16,6 +16,7 @@
 //! | [`waiting_room`] | all who wait | whose turn is it? |
 //! | [`quota_preflight`] | connection | is what is left worth spending? |
 //! | [`tool_limit`] | provider | does it take so many tools? |
+//! | [`key_spending`] | one client key | has it used up what its owner gave it? |
 //! | [`cooldown_wait`] | one request | is it better to wait? |
 //! | [`limit_headers`] | one reply | what did it say about what is left? |
 //! | [`usage_report`] | one account | what does its vendor say is left? |
@@ -32,6 +33,7 @@ pub mod egress_bucket;
 pub mod engine;
 pub mod event;
 pub mod failure;
+pub mod key_spending;
 pub mod limit_headers;
 pub mod model_lockout;
 pub mod permit;

@@ -175,7 +175,8 @@ pub fn is_spoken_for<'c>(
     };
     let spent = spends_account(failure, status, position.nature);
     accounts.any(|account| {
-        !(spent && account == position.connection) && !exhausted.excludes_connection(&next.provider, account)
+        let gone = spent && account == position.connection;
+        !gone && !exhausted.excludes_connection(&next.provider, account)
     })
 }
 

@@ -86,6 +86,10 @@ fn nothing_attempted(journey: &Journey, now: Timestamp) -> Answer {
     if journey.excluded_by(Mechanism::ToolLimit).is_some() {
         return plain(400, code::TOOL_LIMIT_EXCEEDED);
     }
+    if journey.excluded_by(Mechanism::KeyLimit).is_some() {
+        let answer = waiting(429, code::TOKEN_LIMIT_EXCEEDED, journey, now);
+        return Answer { should_retry: Some(false), ..answer };
+    }
     if journey.excluded_by(Mechanism::CircuitBreaker).is_some() {
         return waiting(503, code::PROVIDER_CIRCUIT_OPEN, journey, now);
     }
@@ -125,6 +129,7 @@ fn concerns_health(exclusion: &Exclusion) -> bool {
         | Mechanism::TerminalState => true,
         Mechanism::SwitchedOff
         | Mechanism::KeyAllowList
+        | Mechanism::KeyLimit
         | Mechanism::ExcludedModel
         | Mechanism::CredentialGate
         | Mechanism::RequestExhaustion
@@ -306,6 +311,7 @@ mod tests {
             (&[SwitchedOff, SwitchedOff], 503, "ALL_ACCOUNTS_INACTIVE"),
             (&[DialectMismatch], 501, "dialect_not_supported"),
             (&[KeyAllowList], 403, "permission_denied"),
+            (&[KeyAllowList, KeyLimit], 429, "TOKEN_LIMIT_EXCEEDED"),
             (&[SwitchedOff, ConcurrencyCap], 429, "ALL_TARGETS_SKIPPED"),
             (&[SwitchedOff, CredentialGate], 503, "ALL_TARGETS_SKIPPED"),
             (&[ToolLimit, ToolLimit], 400, "tool_limit_exceeded"),

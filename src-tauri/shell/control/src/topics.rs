@@ -69,7 +69,12 @@ pub const READS: &[Operation] = &[
     read("connection_models", "/api/providers/{id}/models", &[Connections], "Models a connection offers"),
     read("nodes_list", "/api/provider-nodes", &[Connections], "Custom providers"),
     read("node_get", "/api/provider-nodes/{id}", &[Connections], "One custom provider"),
-    read("keys_list", "/api/keys", &[Keys], "Client keys, without the keys themselves"),
+    read(
+        "keys_list",
+        "/api/keys",
+        &[Keys, Usage],
+        "Client keys with what they may use and have spent, without the keys themselves",
+    ),
     read("aliases_list", "/api/models/aliases", &[Combos], "The user's own names for models"),
     read("combos_list", "/api/combos", &[Combos], "Combos in their order"),
     read(

@@ -1,6 +1,8 @@
-//! Which of a provider's accounts is asked first: the one that the session is with, then as the provider's strategy says
-//! (gateway specification, 3.11; resilience specification, 9). `routing` decides both; here it is told who may be asked.
+//! Which of a provider's accounts is asked first: the one that the session is with, those that the key prefers, then as the
+//! provider's strategy says (gateway specification, 3.11; resilience specification, 9). `routing` decides; here it is told
+//! who may be asked.
 
+use domain::client_key::ClientKey;
 use domain::{ConnectionId, Outcome, ProviderId};
 use rand::Rng;
 use routing::Target;
@@ -32,11 +34,15 @@ impl Gateway {
 }
 
 /// The steps of one provider and model, which come in the order of priority, as they are asked.
-pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, mut steps: Vec<Step>) -> Vec<Step> {
+pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, key: Option<&ClientKey>, mut steps: Vec<Step>) -> Vec<Step> {
+    let preferred = key.map(|key| key.preferred_connections.as_slice()).unwrap_or_default();
+    if let Some(key) = key.filter(|_| !preferred.is_empty()) {
+        steps.sort_by_key(|step| key.preference(&step.candidate.connection));
+    }
     let Some(first) = steps.first() else { return steps };
     let settings = gateway.settings();
     let provider = first.candidate.provider.clone();
-    if let Some(own) = own(gateway, &settings, turn, &provider, &steps) {
+    if let Some(own) = own(gateway, &settings, turn, &provider, preferred, &steps) {
         let step = steps.remove(own);
         steps.insert(0, step);
         return steps;
@@ -46,14 +52,21 @@ pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, mut steps: Vec<Step>) 
         return steps;
     }
     let targets = targets(gateway, &steps);
-    let preferences = preferences(&settings, strategy);
+    let preferences = preferences(&settings, strategy, preferred);
     let order = gateway.routing().order_accounts(&targets, &preferences, matches!(turn, Turn::Of(_)));
     let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
     order.into_iter().filter_map(|index| steps.get_mut(index)?.take()).collect()
 }
 
 /// The account that the session is with, or from now on is.
-fn own(gateway: &Gateway, settings: &Settings, turn: Turn<'_>, provider: &ProviderId, steps: &[Step]) -> Option<usize> {
+fn own(
+    gateway: &Gateway,
+    settings: &Settings,
+    turn: Turn<'_>,
+    provider: &ProviderId,
+    preferred: &[ConnectionId],
+    steps: &[Step],
+) -> Option<usize> {
     let ttl = settings.session_affinity_ttl;
     if ttl.is_zero() {
         return None;
@@ -65,8 +78,12 @@ fn own(gateway: &Gateway, settings: &Settings, turn: Turn<'_>, provider: &Provid
     let session = session_name::hashed(provider, name);
     let connections = || steps.iter().map(|step| &step.candidate.connection);
     let used = gateway.engine().last_used(connections());
-    let eligible: Vec<Eligible<'_>> =
-        connections().zip(used).map(|(connection, last_used_at)| Eligible { connection, last_used_at }).collect();
+    // A new session goes to whom its key prefers, as if nobody had used that one yet.
+    let eligible = connections().zip(used).map(|(connection, last_used_at)| Eligible {
+        connection,
+        last_used_at: last_used_at.filter(|_| !preferred.contains(connection)),
+    });
+    let eligible: Vec<Eligible<'_>> = eligible.collect();
     let now = gateway.now();
     match turn {
         Turn::Of(_) => gateway.routing().bind(|pins| pins.choose(&session, provider, &eligible, ttl, now)),
@@ -79,9 +96,9 @@ const fn takes_no_turns(strategy: AccountStrategy) -> bool {
     matches!(strategy, AccountStrategy::Priority | AccountStrategy::FillFirst)
 }
 
-fn preferences(settings: &Settings, strategy: AccountStrategy) -> Preferences<'static> {
+fn preferences<'p>(settings: &Settings, strategy: AccountStrategy, preferred: &'p [ConnectionId]) -> Preferences<'p> {
     let sticky_limit = settings.routing.sticky_round_robin_limit;
-    Preferences { strategy, sticky_limit, ..Preferences::default() }
+    Preferences { strategy, sticky_limit, preferred, ..Preferences::default() }
 }
 
 /// The accounts as strategies compare them, each a step of its own.
@@ -155,7 +172,7 @@ pub(crate) fn draw(gateway: &Gateway, steps: &[Step], runs: u32, rng: &mut impl 
         return first;
     }
     let (targets, now) = (targets(gateway, steps), gateway.now());
-    let preferences = preferences(&settings, strategy);
+    let preferences = preferences(&settings, strategy, &[]);
     let mut memory = gateway.routing().accounts();
     for _ in 0..runs {
         let order = account::order(&targets, &preferences, now, &mut memory, rng);

@@ -45,6 +45,13 @@ impl Entry {
         own.map_or(1, |weight| u32::try_from(weight).unwrap_or(u32::MAX))
     }
 
+    /// Whether its owner lets it serve a model for this key, or for whoever comes without one.
+    pub(crate) fn may_serve(&self, model: &str, key: Option<&ClientKey>) -> bool {
+        let connection = &self.connection;
+        let excludes = connection.excluded_models.iter().any(|excluded| excluded == model);
+        connection.is_active && !excludes && key.is_none_or(|key| key.allows_connection(&connection.id))
+    }
+
     /// What the account itself says against being asked for a model, whoever asks and whatever its health.
     pub fn bars(&self, model: &str) -> Option<Exclusion> {
         if self.connection.excluded_models.iter().any(|excluded| excluded == model) {

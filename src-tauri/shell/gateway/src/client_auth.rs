@@ -92,18 +92,11 @@ mod tests {
     use super::*;
 
     fn key(text: &str, active: bool, expires_at: Option<u64>) -> ClientKey {
+        let hash = Sha256::digest(text.as_bytes()).into();
         ClientKey {
-            id: text.into(),
-            name: text.to_owned(),
-            hash: Sha256::digest(text.as_bytes()).into(),
-            tail: String::new(),
             is_active: active,
-            scopes: Vec::new(),
-            allowed_models: Vec::new(),
-            allowed_connections: Vec::new(),
             expires_at: expires_at.map(Timestamp::from_millis),
-            last_used_at: None,
-            created_at: Timestamp::ZERO,
+            ..ClientKey::new(text.into(), text.to_owned(), hash, String::new(), Timestamp::ZERO)
         }
     }
 

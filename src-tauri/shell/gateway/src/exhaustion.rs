@@ -150,6 +150,12 @@ fn message(decided: &Answer, journey: &Journey, asked: &Asked<'_>) -> String {
         code::PERMISSION_DENIED => {
             format!("this local key may not use any connection to {provider}: allow one under Settings → API Keys")
         }
+        code::TOKEN_LIMIT_EXCEEDED => format!(
+            "this local key has used up its tokens of `{}/{}`{}: raise the limit in OmniRoute under Settings → API Keys",
+            resolved.provider,
+            resolved.model,
+            decided.retry_after.map(reset_after).unwrap_or_default()
+        ),
         code::PROVIDER_CIRCUIT_OPEN => format!("Provider {} circuit breaker is open", resolved.provider),
         code::ALL_CONNECTIONS_TERMINAL => format!(
             "All {} connection(s) of {provider} need attention: please reconnect them in OmniRoute under Providers",
@@ -193,6 +199,7 @@ fn attempted(journey: &Journey, provider: &str) -> String {
 fn excluded(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::SwitchedOff => "one is switched off",
+        Mechanism::KeyLimit => "this local key has used up its tokens of it",
         Mechanism::KeyAllowList => "one is not allowed for this local key",
         Mechanism::ExcludedModel => "one excludes this model",
         Mechanism::CredentialGate => "one has no usable credential",

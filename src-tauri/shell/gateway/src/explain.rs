@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::Provider;
 use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
-use domain::wire::reason;
+use domain::wire::{code, reason};
 use domain::{ConnectionId, Dialect, Exclusion, Mechanism, Millis, Operation, ProviderId};
 use resilience::Caller;
 use routing::combo::Skipped;
@@ -66,6 +66,25 @@ pub struct Answer {
     pub status: u16,
     pub code: &'static str,
     pub retry_after: Option<Millis>,
+}
+
+impl Answer {
+    /// The key may not use what was asked for.
+    pub(crate) const FORBIDDEN: Answer = Answer { status: 403, code: code::PERMISSION_DENIED, retry_after: None };
+
+    pub(crate) fn of(error: &GatewayError) -> Answer {
+        Answer { status: error.status.as_u16(), code: error.code, retry_after: error.retry_after }
+    }
+}
+
+impl Explanation {
+    /// Nobody would be asked, whoever is available.
+    fn bar(&mut self, why: &Exclusion, answer: Answer) {
+        for target in &mut self.targets {
+            target.exclusion = Some(why.clone());
+        }
+        self.answer = Some(answer);
+    }
 }
 
 /// A model at a provider, and whether it would be asked.
@@ -141,8 +160,8 @@ impl Gateway {
     /// Plans a request for `model` as if an agent asked in a dialect that the provider speaks, with this key or without
     /// restrictions. Whether the key itself is still accepted is not looked at.
     pub fn explain(&self, model: &str, key: Option<&ClientKey>, question: &Question) -> Result<Explanation, NotFound> {
-        match self.destination(model)? {
-            Destination::Direct(resolved) => self.explain_direct(model, &resolved, key, question),
+        let mut explanation = match self.destination(model)? {
+            Destination::Direct(resolved) => self.explain_direct(model, &resolved, key, question)?,
             Destination::Combo { asked, rule } => {
                 let kind = match asked.pool() {
                     Some(_) => RouteKind::QuotaShare,
@@ -154,12 +173,21 @@ impl Gateway {
                 let mut explanation = explain_combo(self, &asked, route, key, question);
                 // Whoever has used up a share is refused before anybody is asked.
                 let refused = asked.pool().and_then(|pool| quota_pools::admit(self, pool, key).err());
-                if let Some(GatewayError { status, code, retry_after, .. }) = refused {
-                    explanation.answer = Some(Answer { status: status.as_u16(), code, retry_after });
+                if let Some(refused) = refused {
+                    explanation.answer = Some(Answer::of(&refused));
                 }
-                Ok(explanation)
+                if key.is_some_and(|key| !asked.is_open_to(key)) {
+                    explanation.bar(&not_for_this_key(), Answer::FORBIDDEN);
+                }
+                explanation
             }
+        };
+        if let Some(error) = key.and_then(|key| self.spending().check(key).err()) {
+            let until = error.retry_after.map(|wait| self.now() + wait);
+            let spent = Exclusion { until, ..Exclusion::lasting(Mechanism::KeyLimit, reason::TOKEN_LIMIT) };
+            explanation.bar(&spent, Answer::of(&error));
         }
+        Ok(explanation)
     }
 
     pub(crate) fn destination(&self, model: &str) -> Result<Destination, NotFound> {

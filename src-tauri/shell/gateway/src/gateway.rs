@@ -1,5 +1,7 @@
 //! The handle that everything around the pipeline holds: snapshots, the Engine, the store, announcements.
 
+mod keys;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,7 @@ use crate::egress::Egress;
 use crate::engine_handle::EngineHandle;
 use crate::events::{Changed, Events, Topic};
 use crate::judge::OperatorRules;
+use crate::key_spending::KeySpending;
 use crate::learned_limits;
 use crate::live::{Counters, Live};
 use crate::memo::Memo;
@@ -104,6 +107,7 @@ struct Inner {
     memo: Mutex<Memo>,
     telemetry: Mutex<Telemetries>,
     routing: RoutingHandle,
+    spending: KeySpending,
 }
 
 impl Gateway {
@@ -124,6 +128,7 @@ impl Gateway {
         getrandom::fill(&mut seed).map_err(Error::Randomness)?;
         let routing = RoutingHandle::new(Arc::clone(&parts.clock), ChaCha12Rng::from_seed(seed));
         let gateway = Gateway(Arc::new(Inner {
+            spending: KeySpending::new(Arc::clone(&parts.clock)),
             started_at: parts.clock.now(),
             clock: parts.clock,
             store: parts.store,
@@ -169,7 +174,7 @@ impl Gateway {
     async fn load(&self) -> Result<(), Error> {
         self.load_nodes().await?;
         self.load_connections().await?;
-        self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
+        self.load_keys().await?;
         self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
         self.load_combos().await?;
         self.load_quota_pools().await?;
@@ -303,10 +308,6 @@ impl Gateway {
         self.0.connections.load_full()
     }
 
-    pub fn keys(&self) -> Arc<Keys> {
-        self.0.keys.load_full()
-    }
-
     pub fn aliases(&self) -> Arc<Vec<ModelAlias>> {
         self.0.aliases.load_full()
     }
@@ -367,14 +368,6 @@ impl Gateway {
         self.engine().frees();
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
-        Ok(())
-    }
-
-    /// Client keys changed in the store, and with them perhaps who shares what.
-    pub async fn reload_keys(&self) -> Result<(), Error> {
-        self.0.keys.store(Arc::new(Keys::new(self.store().list_keys().await?)));
-        self.load_quota_pools().await?;
-        self.announce(&[Topic::Keys]);
         Ok(())
     }
 

@@ -29,6 +29,7 @@ mod ingress;
 mod journal;
 mod judge;
 mod keep_alive;
+mod key_spending;
 mod last_resort;
 mod learned_limits;
 mod listed_combos;

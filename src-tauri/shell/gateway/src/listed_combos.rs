@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use catalog::Provider;
 use dialects::models::ModelEntry;
+use domain::ProviderId;
 use domain::client_key::ClientKey;
 use domain::model_name::glob_matches;
 use routing::combo::{Combo, StepKind};
@@ -14,15 +15,14 @@ use crate::gateway::Gateway;
 
 const OWNER: &str = "omniroute";
 
-/// The combos that are switched on and not hidden, of which the key may use the name or one of the models. Their window is
-/// the smallest known one of their models, since any of them may have to serve.
+/// The combos that are switched on and not hidden, of which the key may use the name and somebody who serves. Their window
+/// is the smallest known one of their models, since any of them may have to serve.
 pub(crate) fn entries(gateway: &Gateway, key: Option<&ClientKey>) -> Vec<ModelEntry> {
     let combos = gateway.combos();
     let entry = |combo: &Arc<Combo>| {
         let members = Members::of(gateway, &combos, combo);
-        let usable = key.is_none_or(|key| {
-            key.allows_model(&[&combo.name]) || members.names.iter().any(|name| key.allows_model(&[name]))
-        });
+        let usable =
+            key.is_none_or(|key| key.allows_combo(&combo.name) && members.can_serve(gateway, &combo.name, key));
         usable.then(|| ModelEntry {
             id: combo.name.clone(),
             display_name: combo.name.clone(),
@@ -37,8 +37,8 @@ pub(crate) fn entries(gateway: &Gateway, key: Option<&ClientKey>) -> Vec<ModelEn
 /// The models that a combo leads to, by way of others included.
 #[derive(Default)]
 struct Members {
-    /// `provider/model`.
-    names: BTreeSet<String>,
+    /// Provider and model.
+    models: BTreeSet<(ProviderId, String)>,
     smallest_context: Option<u64>,
 }
 
@@ -47,6 +47,15 @@ impl Members {
         let mut members = Members::default();
         members.gather(gateway, combos, combo, &mut BTreeSet::new());
         members
+    }
+
+    /// Whether one of the models is open to the key, which asks for it by the combo's name, on an account it may use.
+    fn can_serve(&self, gateway: &Gateway, combo: &str, key: &ClientKey) -> bool {
+        let connections = gateway.connections();
+        self.models.iter().any(|(provider, model)| {
+            key.allows_model(&[combo, &format!("{provider}/{model}")])
+                && connections.of_provider(provider).any(|entry| entry.may_serve(model, Some(key)))
+        })
     }
 
     /// `visited` holds the names of the combos that were looked at.
@@ -87,7 +96,7 @@ impl Members {
         let stated = discovered.and_then(|model| model.context).or_else(|| catalogued?.context);
         let context = stated.or(is_listed.then_some(provider.default_context));
         self.smallest_context = [self.smallest_context, context].into_iter().flatten().min();
-        self.names.insert(format!("{}/{id}", provider.id));
+        self.models.insert((provider.id.clone(), id.to_owned()));
     }
 
     fn add_matching(&mut self, gateway: &Gateway, provider: &Provider, pattern: &str) {

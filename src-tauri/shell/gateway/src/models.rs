@@ -124,13 +124,10 @@ fn model_entries(gateway: &Gateway, key: Option<&ClientKey>, prefix: Option<&str
     let mode = prefix.map_or_else(|| gateway.settings().routing.model_prefix_mode.as_str().to_owned(), str::to_owned);
     let mut entries = Vec::new();
     for provider in catalog.iter().filter(|provider| connections.is_connected(&provider.id)) {
-        let reachable = connections.of_provider(&provider.id).any(|entry| {
-            entry.connection.is_active && key.is_none_or(|key| key.allows_connection(&entry.connection.id))
-        });
-        if !reachable {
-            continue;
-        }
         for model in models_of(gateway, provider) {
+            if !connections.of_provider(&provider.id).any(|entry| entry.may_serve(&model.id, key)) {
+                continue;
+            }
             let qualified = format!("{}/{}", provider.id, model.id);
             let names = prefixes(provider, &mode);
             let is_mirrored = names.len() > 1;

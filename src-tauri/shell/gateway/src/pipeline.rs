@@ -3,7 +3,7 @@
 //! | # | stage | what happens | file |
 //! | --- | --- | --- | --- |
 //! | 1 | arrive | host and origin, client key, body limit | `routes`, `edge`, `ingress` |
-//! | 2 | glance | model, stream flag, sizes: borrowed from the bytes | `ingress` (`dialects::glance`) |
+//! | 2 | glance | model, stream flag, sizes: borrowed from the bytes; what the key may still spend | `ingress` (`dialects::glance`), `key_spending` |
 //! | 3 | resolve | model name to provider and model, or to a combo | `resolve` |
 //! | 4 | plan | accounts or targets ranked, exclusions with reasons | `plan`, `combo` |
 //! | 5 | admit | everything an attempt needs, or nothing | `admit` |
@@ -47,7 +47,8 @@ pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
 
 async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
     let mut recorder = Recorder::new(&gateway, &request);
-    let resolved = match resolve(&gateway, &request) {
+    let allowed = may_spend(&gateway, &request);
+    let resolved = match allowed.and_then(|()| resolve(&gateway, &request)) {
         Ok(resolved) => resolved,
         Err(error) => return refuse(&request, &mut recorder, &error),
     };
@@ -76,6 +77,14 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
             None => response,
         },
         _ => response,
+    }
+}
+
+/// Whether the key has something left to spend; counting tokens spends nothing.
+fn may_spend(gateway: &Gateway, request: &ClientRequest) -> Result<(), GatewayError> {
+    match &request.key {
+        Some(key) if !request.operation.counts_tokens() => gateway.spending().check(key),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -138,7 +138,7 @@ fn rank_among(
             Some(Step { candidate, entry, provider: Arc::clone(provider), operation, is_chosen })
         })
         .collect();
-    let steps = if is_chosen { accounts::in_order(gateway, asker.turn, steps) } else { steps };
+    let steps = if is_chosen { accounts::in_order(gateway, asker.turn, asker.key, steps) } else { steps };
     let exclusions = excluded
         .into_iter()
         .map(|(candidate, exclusion)| {
@@ -170,6 +170,10 @@ pub(crate) fn availability(
     let connection = &entry.connection;
     if asker.key.is_some_and(|key| !key.allows_connection(&connection.id)) {
         return Availability::Excluded(exclusion(Mechanism::KeyAllowList, reason::KEY_ALLOW_LIST));
+    }
+    if let Some(used_up) = asker.key.and_then(|key| gateway.spending().bars(key, &candidate.provider, &candidate.model))
+    {
+        return Availability::Excluded(used_up);
     }
     if upstream_operation(provider, asker.operation, &candidate.model, asker.stream).is_none() {
         return Availability::Excluded(exclusion(Mechanism::DialectMismatch, reason::DIALECT_MISMATCH));

@@ -436,8 +436,12 @@ impl Recorder {
             warnings: std::mem::take(&mut self.journey.warnings),
         };
         self.gateway.counters().tokens(now, record.usage.output.unwrap_or(0));
+        let concerns_key = self.gateway.spending().charge(&self.record, &self.gateway.catalog());
         self.gateway.store().record_request(Arc::clone(&self.record));
         self.gateway.announce(&[Topic::Requests, Topic::Usage]);
+        if concerns_key {
+            self.gateway.announce(&[Topic::Keys]);
+        }
         self.record.usage
     }
 }

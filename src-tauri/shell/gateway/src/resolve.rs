@@ -33,34 +33,30 @@ pub(crate) fn resolve(gateway: &Gateway, request: &ClientRequest) -> Result<Dest
     let combos = gateway.combos();
     let resolution = routing::resolve_name(name, combos.names(), &gateway.names())
         .map_err(|missing| not_found(name, &missing.near))?;
-    let (destination, qualified) = match resolution {
-        Resolution::Direct(resolved) => {
-            let qualified = format!("{}/{}", resolved.provider, resolved.model);
-            (Destination::Direct(resolved), qualified)
-        }
+    let destination = match resolution {
+        Resolution::Direct(resolved) => Destination::Direct(resolved),
         Resolution::Combo { id, rule, .. } => {
             let combo = combos.get(&id).ok_or_else(|| not_found(name, &[]))?;
-            let qualified = format!("combo/{}", combo.name);
-            (Destination::Combo(Asked::new(gateway, Arc::clone(combo)), rule), qualified)
+            Destination::Combo(Asked::new(gateway, Arc::clone(combo)), rule)
         }
         Resolution::Auto { name: auto, rule, .. } => {
             let asked = Asked::of_auto(gateway, &auto).ok_or_else(|| not_found(name, &[]))?;
-            (Destination::Combo(asked, rule), auto)
+            Destination::Combo(asked, rule)
         }
         Resolution::QuotaShare { model, rule, .. } => {
             let asked = Asked::of_pool(gateway, &model).ok_or_else(|| not_found(name, &gateway.near_pools(&model)))?;
-            (Destination::Combo(asked, rule), name.to_owned())
+            Destination::Combo(asked, rule)
         }
     };
-    // Of a combo, the key's limits take away single targets.
+    // Of a combo, the key's other limits take away single targets.
     let is_allowed = |key: &ClientKey| match &destination {
-        Destination::Direct(_) => key.allows_model(&[name, &qualified]),
-        Destination::Combo(..) => true,
+        Destination::Direct(resolved) => {
+            key.allows_model(&[name, &format!("{}/{}", resolved.provider, resolved.model)])
+        }
+        Destination::Combo(asked, _) => asked.is_open_to(key),
     };
     if request.key.as_ref().is_some_and(|key| !is_allowed(key)) {
-        let message =
-            format!("this local key may not use the model `{}`: allow it under Settings → API Keys", shown(name));
-        return Err(GatewayError::new(Blame::Client, StatusCode::FORBIDDEN, code::PERMISSION_DENIED, message));
+        return Err(forbidden(name));
     }
     share_of(gateway, request, destination)
 }
@@ -73,6 +69,12 @@ fn share_of(gateway: &Gateway, request: &ClientRequest, mut to: Destination) -> 
         asked.lowered = quota_pools::admit(gateway, pool, request.key.as_deref())?;
     }
     Ok(to)
+}
+
+/// The key may not use what it asks for.
+pub(crate) fn forbidden(name: &str) -> GatewayError {
+    let message = format!("this local key may not use the model `{}`: allow it under Settings → API Keys", shown(name));
+    GatewayError::new(Blame::Client, StatusCode::FORBIDDEN, code::PERMISSION_DENIED, message)
 }
 
 fn not_found(name: &str, near: &[String]) -> GatewayError {

@@ -10,7 +10,7 @@ use routing::combo::{Combo, Mapping, Strategy};
 use sqlx::{FromRow, SqliteConnection};
 
 use crate::columns::{Cell, from_instant, to_instant};
-use crate::{Error, Store, routing_memory};
+use crate::{Error, Store, client_keys, routing_memory};
 
 const WHAT: &str = "combo";
 const MAPPING: &str = "mapping";
@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// Writes combos, new ones and known ones, all or none. With `renamed`, aliases of the old name become those of the
-    /// new one. [`Error::Duplicate`] when a name is taken.
+    /// new one, and keys that may ask for it go on to. [`Error::Duplicate`] when a name is taken.
     pub async fn save_combos(&self, combos: &[Combo], renamed: Option<Renamed<'_>>) -> Result<(), Error> {
         let mut transaction = self.database().begin().await?;
         for combo in combos {
@@ -80,6 +80,7 @@ impl Store {
                 .bind(from)
                 .execute(&mut *transaction)
                 .await?;
+            client_keys::follow_combo(&mut transaction, from, to).await?;
         }
         Ok(transaction.commit().await?)
     }

@@ -58,7 +58,7 @@ pub use quota::QuotaPoint;
 pub use quota_pools::StoredPool;
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};
 pub use translation_memory::{Kept, KeptOfCall, MOST_CALLS};
-pub use usage::{FinishedRequest, GroupBy, UsageGroup, UsageSummary, UsageTotals};
+pub use usage::{FinishedRequest, GroupBy, KeyUsage, UsageGroup, UsageSummary, UsageTotals};
 pub use writer::StoreHealth;
 
 use database::Database;

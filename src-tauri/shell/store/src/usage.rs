@@ -77,6 +77,41 @@ pub struct FinishedRequest {
     pub first_token: Option<Millis>,
 }
 
+/// What a key consumed of one provider and model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyUsage {
+    /// None for requests that reached nobody.
+    pub provider: Option<ProviderId>,
+    pub model: Option<String>,
+    /// US dollars; requests without a known price count as nothing.
+    pub cost: f64,
+    /// Input and output.
+    pub tokens: u64,
+    /// Requests that consumed tokens for an unknown price.
+    pub unpriced: u64,
+}
+
+#[derive(FromRow)]
+struct KeyRow {
+    provider: Option<String>,
+    model: Option<String>,
+    cost: f64,
+    tokens: i64,
+    unpriced: i64,
+}
+
+impl From<KeyRow> for KeyUsage {
+    fn from(row: KeyRow) -> KeyUsage {
+        KeyUsage {
+            provider: row.provider.map(ProviderId::from),
+            model: row.model,
+            cost: row.cost,
+            tokens: natural(row.tokens),
+            unpriced: natural(row.unpriced),
+        }
+    }
+}
+
 /// `max(timestamp)` makes SQLite take the bare column `name` from the newest row of the group.
 macro_rules! summary {
     ($group:literal, $name:literal) => {
@@ -166,6 +201,31 @@ impl Store {
                 })
             })
             .collect()
+    }
+
+    /// What a key consumed of each provider and model with requests that arrived from `since` (inclusive) to `until`
+    /// (exclusive).
+    pub async fn key_usage(
+        &self,
+        key: &ClientKeyId,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<KeyUsage>, Error> {
+        self.settle().await;
+        let rows: Vec<KeyRow> = sqlx::query_as(
+            "SELECT provider, model, total(cost) AS cost, sum(tokens) AS tokens,
+                    sum(cost IS NULL AND tokens > 0) AS unpriced
+             FROM (SELECT provider, model, cost, coalesce(tokens_input, 0) + coalesce(tokens_cache_read, 0)
+                          + coalesce(tokens_cache_creation, 0) + coalesce(tokens_output, 0) AS tokens
+                   FROM usage_history WHERE api_key_id = ? AND timestamp >= ? AND timestamp < ?)
+             GROUP BY provider, model",
+        )
+        .bind(key.as_str())
+        .bind(from_instant(since))
+        .bind(from_instant(until))
+        .fetch_all(self.database().reader())
+        .await?;
+        Ok(rows.into_iter().map(KeyUsage::from).collect())
     }
 
     /// Deletes usage from before `before`; returns how many requests it was of.

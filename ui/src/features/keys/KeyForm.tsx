@@ -1,18 +1,15 @@
-/** Name, end, and what a key may use. */
-import { useId } from "react";
-import type { Connection, Scope } from "@/bindings";
-import { Choice } from "@/components/Choice";
+/** Name, end, what a key may use and what it may spend. */
+import type { Scope } from "@/bindings";
 import { Field } from "@/components/Field";
-import { Input, TextArea } from "@/components/ui/input";
-import { Segmented } from "@/components/ui/segmented";
+import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import type { HostError } from "@/host";
-import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { now } from "@/lib/clock";
-import { globMatches } from "@/lib/glob";
-import { type Expiry, type KeyFields, localDay, needsConnections, scopes } from "@/lib/key-draft";
-import { lines } from "@/lib/lines";
+import { type Expiry, type KeyFields, localDay, scopes } from "@/lib/key-draft";
+import { KeyReach } from "./KeyReach";
+import { KeySpending } from "./KeySpending";
+import type { PartProps } from "./parts";
 
 type KeyFormProps = { fields: KeyFields; onChange(fields: KeyFields): void; refusal: HostError | null };
 
@@ -34,33 +31,12 @@ export function KeyForm({ fields, onChange, refusal }: KeyFormProps) {
         )}
       </Field>
       <ExpiryFields fields={fields} set={set} error={refusal?.field("expiresAt")} />
-      <Field
-        label={words.allowedModels}
-        help={
-          <>
-            {words.allowedModelsHelp} <Matching patterns={lines(fields.models)} />
-          </>
-        }
-        error={refusal?.field("allowedModels")}
-      >
-        {(control) => (
-          <TextArea
-            {...control}
-            mono
-            rows={3}
-            placeholder={words.allowedModelsPlaceholder}
-            value={fields.models}
-            onChange={(event) => set({ models: event.target.value })}
-          />
-        )}
-      </Field>
-      <AllowedConnections fields={fields} set={set} error={refusal?.field("allowedConnections")} />
+      <KeyReach fields={fields} set={set} refusal={refusal} />
+      <KeySpending fields={fields} set={set} refusal={refusal} />
       <Scopes fields={fields} set={set} />
     </>
   );
 }
-
-type PartProps = { fields: KeyFields; set(part: Partial<KeyFields>): void; error?: string | undefined };
 
 const expiries: readonly Expiry[] = ["never", "7", "30", "90", "365", "date"];
 
@@ -96,82 +72,6 @@ function ExpiryFields({ fields, set, error }: PartProps) {
         </Field>
       )}
     </div>
-  );
-}
-
-/** How many of the models known now the patterns let through. */
-function Matching({ patterns }: { patterns: readonly string[] }) {
-  const words = useMessages().keys;
-  const models = useRead("models_list", {});
-  if (patterns.length === 0 || !models.data || models.data.models.length === 0) return null;
-  const names = models.data.models.map((model) => model.qualified);
-  const fitting = names.filter((name) => patterns.some((pattern) => globMatches(pattern, name)));
-  return <span className="whitespace-nowrap">{words.matching(fitting.length, names.length)}</span>;
-}
-
-function AllowedConnections({ fields, set, error }: PartProps) {
-  const words = useMessages().keys;
-  const id = useId();
-  const connections = useRead("connections_list", {});
-  const chosen = fields.connections;
-  const known = connections.data?.connections ?? [];
-  // What was deleted since still stands in the key, and can be taken out of it.
-  const gone = (chosen ?? []).filter((chosenId) => !known.some((connection) => connection.id === chosenId));
-  const toggle = (connection: string, on: boolean) =>
-    set({ connections: on ? [...(chosen ?? []), connection] : (chosen ?? []).filter((other) => other !== connection) });
-  return (
-    <fieldset
-      aria-describedby={error || needsConnections(fields) ? id : undefined}
-      className="flex min-w-0 flex-col gap-2"
-    >
-      <legend className="mb-1 font-medium">{words.allowedConnections}</legend>
-      <Segmented
-        label={words.allowedConnections}
-        className="self-start"
-        value={chosen === null ? "all" : "some"}
-        options={[
-          { value: "all", label: words.allConnections },
-          { value: "some", label: words.someConnections },
-        ]}
-        onChange={(which) => set({ connections: which === "all" ? null : [] })}
-      />
-      {chosen !== null && (
-        <div className="max-h-60 overflow-y-auto rounded-md border border-line py-1">
-          {known.length === 0 && <p className="px-3 py-1.5 text-ink-faint">{words.noConnections}</p>}
-          {known.map((connection) => (
-            <ConnectionChoice
-              key={connection.id}
-              connection={connection}
-              chosen={chosen.includes(connection.id)}
-              onToggle={(on) => toggle(connection.id, on)}
-            />
-          ))}
-          {gone.map((lost) => (
-            <Choice key={lost} checked onToggle={(on) => toggle(lost, on)}>
-              <code className="truncate font-mono text-ink-faint line-through">{lost}</code>
-            </Choice>
-          ))}
-        </div>
-      )}
-      {(error || needsConnections(fields)) && (
-        <p id={id} className="text-blocked text-xs">
-          {needsConnections(fields) ? words.leaseNeedsConnection : error}
-        </p>
-      )}
-    </fieldset>
-  );
-}
-
-type ConnectionChoiceProps = { connection: Connection; chosen: boolean; onToggle(on: boolean): void };
-
-function ConnectionChoice({ connection, chosen, onToggle }: ConnectionChoiceProps) {
-  return (
-    <Choice checked={chosen} onToggle={onToggle}>
-      <span className="truncate" title={connection.name}>
-        {connection.name}
-      </span>
-      <span className="ml-auto shrink-0 text-ink-faint">{connection.provider}</span>
-    </Choice>
   );
 }
 

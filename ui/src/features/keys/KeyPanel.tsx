@@ -14,6 +14,7 @@ import { useMessages } from "@/i18n";
 import { now } from "@/lib/clock";
 import { draftOf, fieldsOf, isComplete } from "@/lib/key-draft";
 import { KeyForm } from "./KeyForm";
+import { LimitUse } from "./LimitUse";
 import { SecretDialog } from "./SecretDialog";
 
 const route = getRouteApi("/settings/keys/$keyId");
@@ -93,6 +94,7 @@ function LoadedPanel({ apiKey, onClose }: { apiKey: Key; onClose(): void }) {
         </>
       }
     >
+      <LimitUse apiKey={apiKey} />
       <form id={FORM} onSubmit={save} className="flex flex-col gap-6">
         <KeyForm fields={fields} onChange={setFields} refusal={update.error} />
         {update.error && !placed && <ErrorLine error={update.error} />}

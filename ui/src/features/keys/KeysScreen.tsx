@@ -15,6 +15,7 @@ import { useChange, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { keyState } from "@/lib/key-state";
 import { useNow } from "@/lib/use-now";
+import { NearestLimit } from "./LimitUse";
 
 const FILTER_ABOVE = 5;
 const idOf = (key: Key) => key.id;
@@ -71,7 +72,7 @@ export function KeysScreen() {
             rowKey={idOf}
             openKey={keyId}
             onOpen={(key) => void navigate({ to: "/settings/keys/$keyId", params: { keyId: key.id } })}
-            faded={(key) => keyState(key, now).word !== "active"}
+            faded={(key) => keyState(key, now).state === "terminal"}
           />
         )}
         {all && all.length > 0 && shown.length === 0 && (
@@ -109,6 +110,7 @@ function useColumns(): Column<Key>[] {
     },
     { id: "state", header: heads.state, width: "minmax(96px, 0.7fr)", cell: (key) => <KeyBadge apiKey={key} /> },
     { id: "opens", header: heads.opens, width: "minmax(130px, 1.4fr)", cell: (key) => <Opens apiKey={key} /> },
+    { id: "used", header: heads.used, width: "112px", cell: (key) => <NearestLimit apiKey={key} /> },
     {
       id: "created",
       header: heads.created,
@@ -169,9 +171,10 @@ function Opens({ apiKey }: { apiKey: Key }) {
   const format = useFormat();
   const connections = useRead("connections_list", {});
   const nameOf = (id: string) => connections.data?.connections.find((connection) => connection.id === id)?.name ?? id;
-  const limits = limitsOf(apiKey, words);
+  const limits = openedBy(apiKey, words);
   const details = [
     ...apiKey.allowedModels,
+    ...apiKey.allowedCombos,
     ...apiKey.allowedConnections.map(nameOf),
     ...apiKey.scopes.map((scope) => words.scope[scope].name),
   ];
@@ -182,9 +185,11 @@ function Opens({ apiKey }: { apiKey: Key }) {
   );
 }
 
-function limitsOf({ allowedModels, allowedConnections, scopes }: Key, words: Messages["keys"]): string[] {
+function openedBy(key: Key, words: Messages["keys"]): string[] {
+  const { allowedModels, allowedCombos, allowedConnections, scopes } = key;
   const limits: string[] = [];
   if (allowedModels.length > 0) limits.push(words.models(allowedModels.length));
+  if (allowedCombos.length > 0) limits.push(words.combos(allowedCombos.length));
   if (allowedConnections.length > 0) limits.push(words.connections(allowedConnections.length));
   if (limits.length === 0) limits.push(words.everything);
   if (scopes.length > 0) limits.push(words.rights(scopes.length));

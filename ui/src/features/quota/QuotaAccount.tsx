@@ -5,7 +5,7 @@ import { useId, useState } from "react";
 import type { QuotaBalance, QuotaConnection } from "@/bindings";
 import { Meter } from "@/components/Meter";
 import { StatusBadge } from "@/components/StatusBadge";
-import { RelativeTime } from "@/components/Time";
+import { RelativeTime, Reset } from "@/components/Time";
 import { useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
 import { problemOf, type ShownWindow, type Standing, standingOf, windowStanding, windowsOf } from "@/lib/quota";
@@ -118,20 +118,6 @@ function WindowRow({ window, account, standing }: WindowRowProps) {
       <span className={cn("text-right", used === null ? "text-ink-faint" : "text-ink-soft")}>{value}</span>
       <span className="text-ink-faint text-xs">{window.resetAt && <Reset at={window.resetAt} />}</span>
     </div>
-  );
-}
-
-/** Counts down below an hour; above, the clock time says it better. */
-function Reset({ at }: { at: string }) {
-  const words = useMessages().quota.resets;
-  const format = useFormat();
-  const now = useNow();
-  const instant = Date.parse(at);
-  const { form, text } = format.until(instant, now);
-  return (
-    <time dateTime={at} title={format.full(instant)}>
-      {words[form](text)}
-    </time>
   );
 }
 

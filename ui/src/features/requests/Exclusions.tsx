@@ -53,6 +53,7 @@ function Remedy({ exclusions, request }: { exclusions: readonly RequestExclusion
   const look = buttonClass({ size: "sm" });
   switch (exclusions[0]?.mechanism) {
     case "key_allow_list":
+    case "key_limit":
       return keyId === null ? null : (
         <Link to="/settings/keys/$keyId" params={{ keyId }} className={look}>
           {words.openKey}

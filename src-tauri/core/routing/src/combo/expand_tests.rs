@@ -58,17 +58,9 @@ fn reasons(expansion: &Expansion) -> Vec<(&str, &str)> {
 
 fn key(models: &[&str], connections: &[&str]) -> ClientKey {
     ClientKey {
-        id: ClientKeyId::from("k"),
-        name: "k".to_owned(),
-        hash: [0; 32],
-        tail: String::new(),
-        is_active: true,
-        scopes: Vec::new(),
         allowed_models: models.iter().map(|&model| model.to_owned()).collect(),
         allowed_connections: connections.iter().map(|&id| id.into()).collect(),
-        expires_at: None,
-        last_used_at: None,
-        created_at: Timestamp::ZERO,
+        ..ClientKey::new(ClientKeyId::from("k"), "k".to_owned(), [0; 32], String::new(), Timestamp::ZERO)
     }
 }
 

@@ -217,6 +217,7 @@ async fn save(control: &Control, combos: &[Combo], renamed: Option<Renamed<'_>>)
     control.store().save_combos(combos, renamed).await?;
     if renamed.is_some() {
         control.reload_aliases().await?;
+        control.reload_keys().await?;
     }
     control.reload_combos().await?;
     Ok(())

@@ -33,7 +33,11 @@ impl ReplayBook<'_> {
         let Some(provider) = self.ground.catalog.get(&target.provider) else { return Accounts::default() };
         let entries: Vec<&Arc<Entry>> = self.ground.connections.of_target(target).collect();
         let candidates: Vec<Candidate> = entries.iter().map(|entry| entry.candidate(&target.model, provider)).collect();
-        account::by_priority(&candidates, |candidate| self.word(candidate))
+        let mut accounts = account::by_priority(&candidates, |candidate| self.word(candidate));
+        if let Some(key) = self.key {
+            accounts.attempts.sort_by_key(|candidate| key.preference(&candidate.connection));
+        }
+        accounts
     }
 
     /// May this account be asked now?

@@ -13,6 +13,7 @@ mod explanation;
 mod flag;
 mod health;
 mod key;
+mod key_limits;
 mod live;
 mod model;
 mod node;
@@ -57,6 +58,7 @@ pub use health::{
     StoreHealth, SystemStatus,
 };
 pub use key::{Key, KeyChange, KeyDraft, KeyRecord, KeySecret, Keys};
+pub use key_limits::{KeyAutoCandidate, KeyLimitLevel, KeyLimitScope, KeyLimitUnit, KeyLimitUse, KeyTokenLimit};
 pub use live::{Changed, EventsQuery, Live, Topic, UnderwayRequest, UnderwayStage};
 pub use model::{
     Alias, AliasChange, AliasDraft, AliasReply, Aliases, Model, ModelFilter, ModelPrice, ModelSupports, Models,
@@ -90,6 +92,6 @@ pub use simulation::{
 pub use usage::{UsageGroup, UsageGroupBy, UsageQuery, UsageSummary};
 pub use words::{Done, Instant, Secret};
 pub use words_of_domain::{
-    AuthCarrier, AuthType, Dialect, Mechanism, ProviderClass, QuotaPeriod, QuotaPolicy, QuotaUnit, Scope, Strategy,
-    TestStatus,
+    AuthCarrier, AuthType, Dialect, Interval, Mechanism, ProviderClass, QuotaPeriod, QuotaPolicy, QuotaUnit, Scope,
+    Strategy, TestStatus,
 };

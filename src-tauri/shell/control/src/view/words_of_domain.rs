@@ -53,6 +53,12 @@ mirror! {
 }
 
 mirror! {
+    /// A calendar period of the gateway's time zone: weeks begin on Monday, months on the first.
+    #[serde(rename_all = "lowercase")]
+    Interval of domain::key_limits::Interval { Daily, Weekly, Monthly, }
+}
+
+mirror! {
     /// What a client key may do beyond inference.
     Scope of domain::client_key::Scope {
         #[serde(rename = "lease:exclusive")]
@@ -80,6 +86,7 @@ mirror! {
     Mechanism of domain::Mechanism {
         SwitchedOff,
         KeyAllowList,
+        KeyLimit,
         ExcludedModel,
         CredentialGate,
         RequestExhaustion,

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use axum::response::Response;
-use domain::Mechanism;
 use domain::wire::code;
+use domain::{Mechanism, Timestamp};
 use http::{HeaderName, HeaderValue, StatusCode};
 use routing::Target;
 use routing::decision::Stop;
@@ -19,6 +19,7 @@ use crate::error::{Blame, GatewayError};
 use crate::exhaustion::{iso, refused as refused_by_upstream};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::key_spending;
 use crate::record::Recorder;
 
 /// Outcomes that the message lists.
@@ -81,6 +82,12 @@ pub(super) fn nobody(
     if let Some(limit) = local {
         return turned_away(request, &limit, recorder);
     }
+    if recorder.journey.attempts.is_empty()
+        && let Some(until) = used_up(left_out)
+    {
+        let error = key_spending::of_targets(&asked.combo.name, until, gateway.now());
+        return attempt_loop::refuse_with(gateway, request, None, &error, recorder);
+    }
     let terminal = Terminal {
         strategy: asked.combo.strategy,
         pool_size,
@@ -110,6 +117,15 @@ pub(super) fn nobody(
             finish(gateway, request, &answer, message, blame, recorder)
         }
     }
+}
+
+/// When the key may use the first of the targets again, where nothing but its own limits keeps it from all of them.
+pub(super) fn used_up(left_out: &[(Target, LeftOut)]) -> Option<Timestamp> {
+    let until = |(_, left_out): &(Target, LeftOut)| match left_out {
+        LeftOut::Spared(exclusion) if exclusion.mechanism == Mechanism::KeyLimit => exclusion.until,
+        _ => None,
+    };
+    left_out.iter().map(until).collect::<Option<Vec<_>>>()?.into_iter().min()
 }
 
 /// The request itself was refused: the last refusal is the answer, in the upstream's own bytes where they can be shown.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use catalog::{Catalog, Provider};
+use domain::client_key::ClientKey;
 use domain::wire::reason;
 use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId};
 use resilience::Caller;
@@ -49,25 +50,32 @@ impl<'a> GatewayBook<'a> {
         }
     }
 
-    /// A target that no step leads to: the judge of a panel.
-    pub(super) fn target_named(&self, name: &str) -> Option<Target> {
+    /// A target that no step leads to: the judge of a panel. `requested` is the name the client asked for.
+    pub(super) fn target_named(&self, name: &str, requested: &str) -> Option<Target> {
         let (provider, model) = self.resolve(name)?;
+        let qualified = format!("{provider}/{model}");
+        if self.asker.key.is_some_and(|key| !key.allows_model(&[requested, &qualified])) {
+            return None;
+        }
         let mut target = bare(&provider, &model);
         target.execution_key = format!("judge>{name}");
         self.complete(&mut target);
         Some(target)
     }
 
-    /// Every model of every account that is switched on: what `auto` chooses from.
-    pub(super) fn everything(&self) -> Vec<Listed> {
+    /// Every model of every account that is switched on: what this channel of `auto` chooses from.
+    pub(super) fn everything(&self, channel: &str) -> Vec<Listed> {
         let mut listed = Vec::new();
         for entry in self.connections.iter().filter(|entry| entry.connection.is_active) {
             let connection = &entry.connection;
             let Some(provider) = self.catalog.get(&connection.provider) else { continue };
             for model in self.models(&connection.provider) {
-                if connection.excluded_models.contains(&model)
-                    || self.asker.key.is_some_and(|key| !key.allows_model(&[&format!("{}/{model}", provider.id)]))
-                {
+                let is_allowed = |key: &ClientKey| {
+                    key.allows_model(&[&format!("{}/{model}", provider.id)])
+                        && key.allows_connection(&connection.id)
+                        && !key.excludes_candidate(channel, &connection.id, &model)
+                };
+                if connection.excluded_models.contains(&model) || self.asker.key.is_some_and(|key| !is_allowed(key)) {
                     continue;
                 }
                 let entries = [entry];
@@ -90,6 +98,12 @@ impl<'a> GatewayBook<'a> {
     /// Whether anybody could ever serve the target, switched on or not.
     pub(super) fn has_accounts(&self, target: &Target) -> bool {
         self.connections.of_target(target).next().is_some()
+    }
+
+    /// Whether the provider has accounts at all, of which the key may use none.
+    pub(super) fn is_out_of_reach(&self, target: &Target) -> bool {
+        let narrowed = self.asker.key.is_some_and(|key| !key.allowed_connections.is_empty());
+        narrowed && self.connections.of_provider(&target.provider).next().is_some()
     }
 
     /// The Engine's word about the best account.
@@ -136,7 +150,12 @@ impl Book for GatewayBook<'_> {
         let serves = |entry: &&Arc<Entry>| {
             entry.connection.is_active && !entry.connection.excluded_models.iter().any(|excluded| excluded == model)
         };
-        self.connections.of_provider(provider).filter(serves).map(|entry| entry.connection.id.clone()).collect()
+        let mut accounts: Vec<ConnectionId> =
+            self.connections.of_provider(provider).filter(serves).map(|entry| entry.connection.id.clone()).collect();
+        if let Some(key) = self.asker.key {
+            accounts.sort_by_key(|account| key.preference(account));
+        }
+        accounts
     }
 
     fn complete(&self, target: &mut Target) {

@@ -22,7 +22,9 @@ mod walk;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use domain::client_key::ClientKey;
 use domain::request_log::ExclusionRecord;
+use domain::wire::reason;
 use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
@@ -45,6 +47,7 @@ use crate::pause;
 use crate::quota_pools::Share;
 use crate::record::Recorder;
 use crate::request_facts;
+use crate::resolve::forbidden;
 
 use book::GatewayBook;
 pub(crate) use book::{bare as bare_target, facts as facts_of};
@@ -102,6 +105,17 @@ impl Asked {
         self.auto.is_some()
     }
 
+    /// Whether a key may ask for it: by the key's own list, or because a pool gives the key a share.
+    pub(crate) fn is_open_to(&self, key: &ClientKey) -> bool {
+        let shares = |pool: &Pool| pool.allocations.iter().any(|allocation| allocation.api_key_id == key.id);
+        self.pool().is_some_and(shares) || key.allows_combo(&self.combo.name)
+    }
+
+    /// What a key's list of candidates that `auto` leaves out calls this pool.
+    fn channel(&self) -> &str {
+        self.combo.name.strip_prefix("auto/").unwrap_or(&self.combo.name)
+    }
+
     pub(crate) fn pool(&self) -> Option<&Pool> {
         self.pool.as_ref().map(|stored| &stored.pool)
     }
@@ -141,6 +155,10 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     loop {
         let freed = gateway.engine().freed();
         let (expansion, pool_size) = expansion(gateway, request, asked);
+        if request.key.as_ref().is_some_and(|key| is_out_of_reach(key, asked, &expansion)) {
+            let error = forbidden(request.requested_model());
+            return attempt_loop::refuse_with(gateway, request, None, &error, recorder);
+        }
         recorder.holds(None);
         let plan = match plan(gateway, asked, &facts, expansion) {
             Ok((plan, lease)) => {
@@ -195,17 +213,23 @@ fn expansion(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> (Expa
 fn expanded(asked: &Asked, asker: &routing::combo::Asker<'_>, book: &GatewayBook<'_>) -> Expansion {
     let mut expansion: Expansion = match &asked.auto {
         None => expand(&asked.combo, &asked.config, asker, book),
-        Some((name, _)) => auto_name::candidates(name, book.everything(), fitness_layers()).into(),
+        Some((name, _)) => auto_name::candidates(name, book.everything(asked.channel()), fitness_layers()).into(),
     };
     // Without an account there is nobody to spare or to wait for.
     let alone = expansion.targets.extract_if(.., |target| !book.has_accounts(target));
     let skipped = alone.map(|target| Skipped {
         what: format!("{}/{}", target.provider, target.model),
+        reason: if book.is_out_of_reach(&target) { reason::KEY_ALLOW_LIST } else { NO_CONNECTION },
         step: target.execution_key,
-        reason: NO_CONNECTION,
     });
     expansion.skipped.extend(skipped.collect::<Vec<_>>());
     expansion
+}
+
+/// Whether nothing is left of a combo because of what the key may use.
+fn is_out_of_reach(key: &ClientKey, asked: &Asked, expansion: &Expansion) -> bool {
+    let barred = || expansion.skipped.iter().any(|skipped| skipped.reason == reason::KEY_ALLOW_LIST);
+    expansion.targets.is_empty() && (barred() || asked.is_auto() && key.is_narrowed())
 }
 
 /// A plan, and of a pool the lease of the account that is asked first.

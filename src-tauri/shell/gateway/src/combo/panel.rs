@@ -99,7 +99,7 @@ async fn write(
         Judge::Target(index) => targets.get(*index),
         Judge::Named(name) => {
             let book = GatewayBook::new(scene.gateway, request, scene.asked.combo.strategy);
-            named = book.target_named(name);
+            named = book.target_named(name, request.requested_model());
             named.as_ref()
         }
     };

@@ -12,11 +12,13 @@ use routing::explanation::Explanation as Figures;
 use routing::plan::{LeftOut, Placed, Refusal};
 use routing::{Journey, Plan, Target, View, explanation};
 
+use super::answer::used_up;
 use super::book::{GatewayBook, of_combo};
-use super::{Asked, expanded};
+use super::{Asked, expanded, is_out_of_reach};
 use crate::address_book::Entry;
 use crate::explain::{Answer, Explanation, Question, Route, RouteKind, TargetOutlook};
 use crate::gateway::Gateway;
+use crate::key_spending;
 use crate::plan::{Asker, steps_of};
 
 /// A target of a combo, and the account that would be asked first if nobody were spared.
@@ -83,6 +85,7 @@ pub(crate) fn explain(
     let book = GatewayBook::of(gateway, asker(asked, key, question.tools));
     let expansion = expanded(asked, &routing::combo::Asker { key, requested: &route.name }, &book);
     let (pool_size, skipped) = (expansion.targets.len(), expansion.skipped.clone());
+    let barred = key.is_some_and(|key| is_out_of_reach(key, asked, &expansion));
     let facts = question.facts();
     let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: &facts };
     let (planned, memory) = gateway.routing().preview(&asked.route(), expansion, &view);
@@ -108,10 +111,15 @@ pub(crate) fn explain(
             (targets, Some(refused(asked, pool_size, &refusal, gateway)))
         }
     };
+    let answer = if barred { Some(Answer::FORBIDDEN) } else { answer };
     Explanation { route, targets, skipped, answer }
 }
 
 fn nobody(asked: &Asked, pool_size: usize, left_out: &[(Target, LeftOut)], gateway: &Gateway) -> Answer {
+    if let Some(until) = used_up(left_out) {
+        let now = gateway.now();
+        return Answer::of(&key_spending::of_targets(&asked.combo.name, until, now));
+    }
     let journey = Journey::default();
     let answer = exhaustion::answer(&terminal(asked, pool_size, left_out, &journey, gateway)).answer;
     Answer { status: answer.status, code: answer.code, retry_after: answer.retry_after }

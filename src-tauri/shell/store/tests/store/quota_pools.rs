@@ -12,19 +12,7 @@ const HOUR: u64 = 3_600_000;
 fn key(id: &str) -> ClientKey {
     let mut hash = [0; 32];
     hash[..id.len()].copy_from_slice(id.as_bytes());
-    ClientKey {
-        id: id.into(),
-        name: id.to_owned(),
-        hash,
-        tail: "tail".to_owned(),
-        is_active: true,
-        scopes: Default::default(),
-        allowed_models: Vec::new(),
-        allowed_connections: Vec::new(),
-        expires_at: None,
-        last_used_at: None,
-        created_at: at(0),
-    }
+    ClientKey::new(id.into(), id.to_owned(), hash, "tail".to_owned(), at(0))
 }
 
 fn allocation(key: &str, weight: f64) -> Allocation {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::client_key::{ClientKey, Scope};
+use domain::client_key::{AutoCandidate, ClientKey, Scope};
+use domain::key_limits::{Interval, KeyLimits, LimitScope, TokenLimit};
 use domain::model_alias::ModelAlias;
 use domain::node::{AuthCarrier, CustomNode};
 use domain::{AliasId, ClientKeyId, ConnectionId, Dialect, NodeId, ProviderClass};
@@ -29,18 +30,29 @@ fn node(prefix: &str) -> CustomNode {
 }
 
 fn key(name: &str, byte: u8) -> ClientKey {
+    let id = ClientKeyId::from(format!("key-{name}"));
+    let left_out = AutoCandidate { connection_id: "c1".into(), model: "m1".to_owned() };
     ClientKey {
-        id: ClientKeyId::from(format!("key-{name}")),
-        name: name.to_owned(),
-        hash: [byte; 32],
-        tail: "wxyz".to_owned(),
-        is_active: true,
         scopes: vec![Scope::SelfUsage, Scope::LeaseExclusive],
         allowed_models: vec!["anthropic/*".to_owned()],
+        allowed_combos: vec!["team".to_owned()],
         allowed_connections: vec![ConnectionId::from("c1")],
+        preferred_connections: vec![ConnectionId::from("c1")],
+        excluded_auto_candidates: BTreeMap::from([("auto".to_owned(), vec![left_out])]),
+        limits: KeyLimits {
+            budget_daily_usd: Some(0.5),
+            budget_monthly_usd: Some(20.0),
+            warning_threshold: 0.9,
+            reset_interval: Interval::Weekly,
+            reset_time: "06:30".parse().unwrap(),
+            token_limits: vec![
+                TokenLimit { scope: LimitScope::Global, token_limit: 5, reset_interval: Some(Interval::Monthly) },
+                TokenLimit { scope: LimitScope::Provider("openai".into()), token_limit: 4, reset_interval: None },
+            ],
+            ..KeyLimits::default()
+        },
         expires_at: Some(at(1_000)),
-        last_used_at: None,
-        created_at: at(u64::from(byte)),
+        ..ClientKey::new(id, name.to_owned(), [byte; 32], "wxyz".to_owned(), at(u64::from(byte)))
     }
 }
 
@@ -130,7 +142,11 @@ async fn a_key_comes_back_as_it_was_stored_and_can_be_rotated() {
         is_active: false,
         scopes: Vec::new(),
         allowed_models: Vec::new(),
+        allowed_combos: Vec::new(),
         allowed_connections: Vec::new(),
+        preferred_connections: Vec::new(),
+        excluded_auto_candidates: BTreeMap::new(),
+        limits: KeyLimits::default(),
         expires_at: None,
         ..key("first", 1)
     };

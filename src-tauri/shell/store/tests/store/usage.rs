@@ -1,6 +1,6 @@
 use domain::request_log::{RequestOutcome, RequestRecord};
 use domain::{ClientKeyId, ConnectionId, Timestamp, Usage};
-use store::{GroupBy, Store, UsageTotals};
+use store::{GroupBy, KeyUsage, Store, UsageTotals};
 
 use crate::world::{World, at, request};
 
@@ -119,6 +119,28 @@ async fn groups_carry_the_latest_name_and_requests_without_one_are_a_group_too()
     ] {
         assert_eq!(groups(store, group_by).await, expected, "{group_by:?}");
     }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_key_consumed_is_told_by_provider_and_model() {
+    let world = World::new();
+    let running = world.open().await;
+    let store = &running.store;
+    let usage =
+        Usage { input_fresh: Some(1), cache_read: Some(2), cache_write: Some(3), output: Some(4), ..Usage::default() };
+    let spent = |at, cost| RequestRecord { usage, cost, ..request(at) };
+    store.record_request(spent(1, Some(0.25)));
+    store.record_request(spent(2, None));
+    store.record_request(RequestRecord { usage: Usage::default(), ..spent(3, None) });
+    store.record_request(RequestRecord { provider: None, model: None, ..spent(4, Some(0.5)) });
+    store.record_request(RequestRecord { key: Some(ClientKeyId::from("another")), ..spent(4, Some(9.0)) });
+    store.record_request(spent(5, Some(9.0)));
+    let found = store.key_usage(&ClientKeyId::from("key-1"), at(1), at(5)).await.unwrap();
+    let nobody = KeyUsage { provider: None, model: None, cost: 0.5, tokens: 10, unpriced: 0 };
+    let served =
+        KeyUsage { provider: Some("anthropic".into()), model: some("claude-x-1"), cost: 0.25, tokens: 20, unpriced: 1 };
+    assert_eq!(found, [nobody, served]);
     running.stop().await;
 }
 

@@ -1,0 +1,64 @@
+/** What the parts of the form about a key share. */
+import { Choice } from "@/components/Choice";
+import { Segmented } from "@/components/ui/segmented";
+import type { KeyFields } from "@/lib/key-draft";
+
+export type PartProps = { fields: KeyFields; set(part: Partial<KeyFields>): void; error?: string | undefined };
+
+type AllowListProps = {
+  id: string;
+  title: string;
+  /** “All”, “Only these”. */
+  words: { all: string; some: string; none: string };
+  /** Nothing stands for all. */
+  chosen: readonly string[] | null;
+  known: readonly { readonly id: string; readonly name: string; readonly about?: string }[];
+  error: string | undefined;
+  onChange(chosen: readonly string[] | null): void;
+};
+
+/** All of something, or only what is ticked. */
+export function AllowList({ id, title, words, chosen, known, error, onChange }: AllowListProps) {
+  // What was deleted since still stands in the key, and can be taken out of it.
+  const gone = (chosen ?? []).filter((name) => !known.some((item) => item.id === name));
+  const toggle = (item: string, on: boolean) =>
+    onChange(on ? [...(chosen ?? []), item] : (chosen ?? []).filter((other) => other !== item));
+  return (
+    <fieldset aria-describedby={error ? id : undefined} className="flex min-w-0 flex-col gap-2">
+      <legend className="mb-1 font-medium">{title}</legend>
+      <Segmented
+        label={title}
+        className="self-start"
+        value={chosen === null ? "all" : "some"}
+        options={[
+          { value: "all", label: words.all },
+          { value: "some", label: words.some },
+        ]}
+        onChange={(which) => onChange(which === "all" ? null : [])}
+      />
+      {chosen !== null && (
+        <div className="max-h-60 overflow-y-auto rounded-md border border-line py-1">
+          {known.length === 0 && <p className="px-3 py-1.5 text-ink-faint">{words.none}</p>}
+          {known.map((item) => (
+            <Choice key={item.id} checked={chosen.includes(item.id)} onToggle={(on) => toggle(item.id, on)}>
+              <span className="truncate" title={item.name}>
+                {item.name}
+              </span>
+              {item.about && <span className="ml-auto shrink-0 text-ink-faint">{item.about}</span>}
+            </Choice>
+          ))}
+          {gone.map((lost) => (
+            <Choice key={lost} checked onToggle={(on) => toggle(lost, on)}>
+              <code className="truncate font-mono text-ink-faint line-through">{lost}</code>
+            </Choice>
+          ))}
+        </div>
+      )}
+      {error && (
+        <p id={id} className="text-blocked text-xs">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
