@@ -182,6 +182,7 @@ export function underway(id: string, part: Partial<UnderwayRequest> = {}): Under
 export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestAttempt {
   return {
     n,
+    executionKey: null,
     provider: "anthropic",
     model: "claude-sonnet-4-6",
     connectionId: `c${n}`,
