@@ -20,7 +20,7 @@ pub async fn feature_flag_set(
     id: String,
     set: FeatureFlagValue,
 ) -> Result<FeatureFlagReply, ControlError> {
-    if set.value.is_null() {
+    if named(&id).is_some() && set.value.is_null() {
         return Err(ControlError::invalid("value", "missing: give a value, or unset the flag with DELETE"));
     }
     change(control, &id, set.value).await

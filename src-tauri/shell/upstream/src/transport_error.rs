@@ -165,7 +165,7 @@ fn explain_tls(error: &rustls::Error) -> String {
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             "the server does not speak TLS on this port, use http:// or the port for https".to_owned()
         }
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
             "the certificate is not signed by an authority this system trusts".to_owned()
         }
         Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {

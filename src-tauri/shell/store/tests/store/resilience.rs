@@ -287,7 +287,7 @@ async fn state_waits_for_a_store_that_cannot_be_written() {
 async fn where_accounts_leave_keeps_nothing_else_from_being_written() {
     // EG-14: the table cannot be written; the rest of an account is.
     let world = World::new();
-    let running = world.open().await;
+    let running = start(&world).await;
     world.execute("DROP TABLE proxy_logs").await;
     let sighting = StoredEgress { connection: ConnectionId::from("openai-a"), ip: "203.0.113.1".to_owned(), at: at(1) };
     running.store.record_egress(sighting);

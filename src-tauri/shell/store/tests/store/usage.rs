@@ -179,7 +179,7 @@ async fn what_is_over_is_told_in_short_the_newest_first() {
     let world = World::new();
     let running = world.open().await;
     for n in 0..4 {
-        running.store.record_request(request(n));
+        running.store.record_request(RequestRecord { combo_name: None, ..request(n) });
     }
     running.store.record_request(RequestRecord {
         outcome: RequestOutcome::Failure,
