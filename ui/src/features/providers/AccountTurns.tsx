@@ -85,11 +85,11 @@ function Weight({ connection }: { connection: Connection }) {
   return (
     <li className="flex items-center justify-end gap-2">
       <label htmlFor={id} className="min-w-0 max-w-40 truncate text-ink-soft" title={connection.name}>
-        <span className="sr-only">{words.weight(connection.name)}</span>
-        <span aria-hidden>{connection.name}</span>
+        {connection.name}
       </label>
       <Input
         id={id}
+        aria-label={words.weight(connection.name)}
         inputMode="numeric"
         className="w-16 text-right"
         aria-invalid={wrong || undefined}

@@ -29,6 +29,7 @@ pub struct FeatureFlag {
     pub kind: String,
     /// The allowed words of a choice.
     pub choices: Vec<String>,
+    #[serde(default)]
     pub value: Value,
     pub default: Value,
     pub source: SettingSource,
@@ -64,5 +65,6 @@ impl From<settings::flags::Group> for FlagGroup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureFlagValue {
+    #[serde(default)]
     pub value: Value,
 }
