@@ -962,7 +962,7 @@ export type FeatureFlag = {
 	kind: string,
 	/**  The allowed words of a choice. */
 	choices: string[],
-	value: Value,
+	value?: Value,
 	default: Value,
 	source: SettingSource,
 	/**  What environment or configuration file say, also where a stored value hides it. */
@@ -978,7 +978,7 @@ export type FeatureFlagReply = {
 
 /**  What a flag is set to. */
 export type FeatureFlagValue = {
-	value: Value,
+	value?: Value,
 };
 
 export type FeatureFlags = {
