@@ -38,6 +38,9 @@ export type KeyFields = {
   readonly tokenLimits: readonly TokenLimitFields[];
 };
 
+/** 00:00 to 23:59. */
+const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/;
+
 /** What the form sends: candidates that `auto` leaves out are set elsewhere, and stay as they are. */
 export type WrittenKey = Omit<Required<KeyDraft>, "excludedAutoCandidates">;
 
@@ -130,7 +133,7 @@ export function isComplete(fields: KeyFields): boolean {
     !needsConnections(fields) &&
     intervals.every((interval) => isBudget(fields.budgets[interval])) &&
     isPercentage(fields.warnAt) &&
-    fields.resetTime !== "" &&
+    timeOfDay.test(fields.resetTime) &&
     fields.tokenLimits.every((limit) => isTokens(limit.tokens) && isNamed(limit))
   );
 }

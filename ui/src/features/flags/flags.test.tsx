@@ -31,7 +31,7 @@ function opened(flags: FeatureFlag[], answers = {}) {
   const host = fakeHost({
     ...world(),
     feature_flags_list: () => ({ flags: flags.map((each) => ({ ...each })) }),
-    feature_flag_set: ({ id, value }) => change(id, { value, source: "stored" }),
+    feature_flag_set: ({ id, value }) => change(id, { value: value ?? null, source: "stored" }),
     feature_flag_unset: ({ id }) => change(id, { value: false, source: "default" }),
     ...answers,
   });

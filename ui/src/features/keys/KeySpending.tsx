@@ -49,8 +49,9 @@ export function KeySpending({ fields, set, refusal }: KeySpendingProps) {
           {(control) => (
             <Input
               {...control}
-              type="time"
-              required
+              inputMode="numeric"
+              maxLength={5}
+              placeholder="00:00"
               value={fields.resetTime}
               onChange={(event) => set({ resetTime: event.target.value })}
             />

@@ -68,7 +68,6 @@ function Weights({ connections }: { connections: readonly Connection[] }) {
 function Weight({ connection }: { connection: Connection }) {
   const messages = useMessages();
   const words = messages.accounts;
-  const id = useId();
   const stored = String(connection.providerSpecificData.weight ?? 1);
   const [typed, setTyped] = useState<string | null>(null);
   const update = useChange("connection_update");
@@ -84,11 +83,10 @@ function Weight({ connection }: { connection: Connection }) {
   };
   return (
     <li className="flex items-center justify-end gap-2">
-      <label htmlFor={id} className="min-w-0 max-w-40 truncate text-ink-soft" title={connection.name}>
+      <span className="min-w-0 max-w-40 truncate text-ink-soft" title={connection.name}>
         {connection.name}
-      </label>
+      </span>
       <Input
-        id={id}
         aria-label={words.weight(connection.name)}
         inputMode="numeric"
         className="w-16 text-right"
