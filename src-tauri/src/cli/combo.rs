@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{ComboCommand, CreateCombo};
 use super::client::{Client, ClientError, segment};
-use super::{Context, print, print_json, say, text};
+use super::{Context, print_json, say, text};
 
 pub(super) async fn run(
     context: &Context,
@@ -20,32 +20,24 @@ pub(super) async fn run(
         ComboCommand::Create(create) => {
             let reply = client.post("/api/combos", body(&create)).await?;
             warn(&reply);
-            show(context, &reply, || text::of(&reply["combo"]["id"]));
+            context.show(&reply, || text::of(&reply["combo"]["id"]));
         }
         ComboCommand::List => {
             let reply = client.get("/api/combos?includeHidden=true").await?;
-            show(context, &reply, || table(&reply));
+            context.show(&reply, || table(&reply));
         }
         ComboCommand::Remove { id } => {
             let reply = client.delete(&format!("/api/combos/{}", segment(&id))).await?;
-            show(context, &reply, || "removed".to_owned());
+            context.show(&reply, || "removed".to_owned());
         }
         ComboCommand::Export { id } => export(&client, id.as_deref()).await?,
         ComboCommand::Import { file, replace } => {
             let reply = client.post("/api/combos/import", import(&file, replace)?).await?;
             warn(&reply);
-            show(context, &reply, || table(&reply));
+            context.show(&reply, || table(&reply));
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(context: &Context, reply: &Value, for_people: impl FnOnce() -> String) {
-    if context.json {
-        print_json(reply);
-    } else {
-        print(&for_people());
-    }
 }
 
 /// What is worth knowing, on standard error.

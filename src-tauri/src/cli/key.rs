@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::{CreateKey, KeyCommand};
 use super::client::{ClientError, segment};
 use super::token_limit::TokenLimit;
-use super::{Context, print, print_json, text};
+use super::{Context, text};
 
 pub(super) async fn run(context: &Context, url: Option<String>, command: KeyCommand) -> Result<ExitCode, ClientError> {
     let client = context.client(url)?;
@@ -15,26 +15,18 @@ pub(super) async fn run(context: &Context, url: Option<String>, command: KeyComm
         KeyCommand::Create(create) => {
             let reply = client.post("/api/keys", body(&create)).await?;
             // The key alone on one line, so that a script can take it as it is.
-            show(context, &reply, || text::of(&reply["key"]));
+            context.show(&reply, || text::of(&reply["key"]));
         }
         KeyCommand::List => {
             let reply = client.get("/api/keys").await?;
-            show(context, &reply, || table(&reply));
+            context.show(&reply, || table(&reply));
         }
         KeyCommand::Revoke { id } => {
             let reply = client.delete(&format!("/api/keys/{}", segment(&id))).await?;
-            show(context, &reply, || "revoked".to_owned());
+            context.show(&reply, || "revoked".to_owned());
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(context: &Context, reply: &Value, for_people: impl FnOnce() -> String) {
-    if context.json {
-        print_json(reply);
-    } else {
-        print(&for_people());
-    }
 }
 
 fn body(create: &CreateKey) -> Value {

@@ -41,6 +41,17 @@ struct Context {
     json: bool,
 }
 
+impl Context {
+    /// The reply as it is where JSON is asked for, else what it says to people.
+    fn show(&self, reply: &Value, for_people: impl FnOnce() -> String) {
+        if self.json {
+            print_json(reply);
+        } else {
+            print(&for_people());
+        }
+    }
+}
+
 /// Data folder and environment of this process; the window starts its gateway with the same.
 pub(crate) fn configuration(data_dir: Option<PathBuf>) -> Config {
     let environment: BTreeMap<String, String> = std::env::vars_os()

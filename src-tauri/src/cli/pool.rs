@@ -6,37 +6,29 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{CreatePool, PoolCommand};
 use super::client::{ClientError, segment};
-use super::{Context, print, print_json, text};
+use super::{Context, text};
 
 pub(super) async fn run(context: &Context, url: Option<String>, command: PoolCommand) -> Result<ExitCode, ClientError> {
     let client = context.client(url)?;
     match command {
         PoolCommand::Create(create) => {
             let reply = client.post("/api/quota/pools", body(&create)?).await?;
-            show(context, &reply, || text::of(&reply["pool"]["id"]));
+            context.show(&reply, || text::of(&reply["pool"]["id"]));
         }
         PoolCommand::List => {
             let reply = client.get("/api/quota/pools").await?;
-            show(context, &reply, || table(&reply));
+            context.show(&reply, || table(&reply));
         }
         PoolCommand::Show { id } => {
             let reply = client.get(&format!("/api/quota/pools/{}/state", segment(&id))).await?;
-            show(context, &reply, || state(&reply));
+            context.show(&reply, || state(&reply));
         }
         PoolCommand::Remove { id } => {
             let reply = client.delete(&format!("/api/quota/pools/{}", segment(&id))).await?;
-            show(context, &reply, || "removed".to_owned());
+            context.show(&reply, || "removed".to_owned());
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(context: &Context, reply: &Value, for_people: impl FnOnce() -> String) {
-    if context.json {
-        print_json(reply);
-    } else {
-        print(&for_people());
-    }
 }
 
 fn body(create: &CreatePool) -> Result<Value, ClientError> {

@@ -202,17 +202,7 @@ fn cut_off_calls_are_left_out_and_a_format_tool_is_text() {
 
 #[test]
 fn errors_are_one_sentence_and_a_sign_of_life_is_a_line() {
-    let body = ErrorBody {
-        status: 529,
-        code: "overloaded",
-        message: "too much to do",
-        retry_after_seconds: None,
-        request_id: None,
-        diagnostics: None,
-        details: None,
-        beside: None,
-        kind: None,
-    };
+    let body = ErrorBody::new(529, "overloaded", "too much to do");
     let client = Client::Ollama(Form::Chat);
     assert_eq!(client.status_for(529), 503);
     assert_eq!(client.write_error(&body), r#"{"error":"too much to do"}"#);

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientKeyId, ConnectionId, Dialect, Exclusion, Millis, ProviderId, RequestId, Timestamp, Usage};
+use crate::{
+    Candidate, ClientKeyId, ConnectionId, Dialect, Exclusion, Millis, ProviderId, RequestId, Timestamp, Usage,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -104,4 +106,17 @@ pub struct ExclusionRecord {
     pub connection: Option<ConnectionId>,
     pub connection_name: Option<String>,
     pub exclusion: Exclusion,
+}
+
+impl ExclusionRecord {
+    /// An account that is not asked.
+    pub fn of(candidate: &Candidate, connection_name: Option<String>, exclusion: Exclusion) -> Self {
+        ExclusionRecord {
+            provider: candidate.provider.clone(),
+            model: candidate.model.clone(),
+            connection: Some(candidate.connection.clone()),
+            connection_name,
+            exclusion,
+        }
+    }
 }

@@ -4,7 +4,8 @@
 //! never zero (gateway specification, 5.3).
 
 use domain::quota::Quota;
-use domain::{Availability, ConnectionId, ProviderId};
+use domain::request_log::ExclusionRecord;
+use domain::{Availability, ConnectionId, Exclusion, ProviderId};
 
 /// A step of a combo, resolved: a model at a provider, and an account where the step pins one or the strategy compares
 /// accounts (gateway specification, 3.1 and 3.3.5).
@@ -34,6 +35,17 @@ pub struct Target {
 }
 
 impl Target {
+    /// A target that is not asked, as the request's page shows it.
+    pub fn left_out(&self, exclusion: Exclusion) -> ExclusionRecord {
+        ExclusionRecord {
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            connection: self.connection.clone(),
+            connection_name: None,
+            exclusion,
+        }
+    }
+
     /// Id of the top-level step it came from.
     pub fn step_id(&self) -> &str {
         self.execution_key.split(['>', '@']).next().unwrap_or_default()

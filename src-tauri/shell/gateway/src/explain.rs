@@ -309,7 +309,7 @@ fn is_barred(key: Option<&ClientKey>, requested: &str, resolved: &Resolved) -> b
 }
 
 fn left_out(step: Step) -> ExclusionRecord {
-    plan::excluded_record(&step.candidate, Some(step.entry.connection.name.clone()), not_for_this_key())
+    ExclusionRecord::of(&step.candidate, Some(step.entry.connection.name.clone()), not_for_this_key())
 }
 
 fn not_for_this_key() -> Exclusion {

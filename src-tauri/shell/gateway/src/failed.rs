@@ -66,17 +66,7 @@ pub(crate) fn restated(diagnosis: &Diagnosis) -> Option<StatusCode> {
 }
 
 pub(crate) fn in_clients_words(request: &ClientRequest, status: StatusCode, code: &str, message: &str) -> Bytes {
-    let body = ErrorBody {
-        status: status.as_u16(),
-        code,
-        message,
-        retry_after_seconds: None,
-        request_id: Some(request.id.as_str()),
-        diagnostics: None,
-        details: None,
-        beside: None,
-        kind: None,
-    };
+    let body = ErrorBody { request_id: Some(request.id.as_str()), ..ErrorBody::new(status.as_u16(), code, message) };
     request.client.write_error(&body)
 }
 

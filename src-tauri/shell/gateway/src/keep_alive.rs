@@ -143,15 +143,8 @@ fn told(request: &ClientRequest, status: u16, body: &[u8]) -> Bytes {
     let error = dialects::error::read(status, body);
     let code = error.code.as_deref().unwrap_or_else(|| routing::exhaustion::code_of(status));
     let body = ErrorBody {
-        status: if status < 400 { 502 } else { status },
-        code,
-        message: &error.message,
-        retry_after_seconds: None,
         request_id: Some(request.id.as_str()),
-        diagnostics: None,
-        details: None,
-        beside: None,
-        kind: None,
+        ..ErrorBody::new(if status < 400 { 502 } else { status }, code, &error.message)
     };
     request.client.write_stream_error(&body, StreamProgress::NothingSent)
 }

@@ -143,20 +143,10 @@ fn rank_among(
         .into_iter()
         .map(|(candidate, exclusion)| {
             let name = entry_of(&candidate).map(|entry| entry.connection.name.clone());
-            excluded_record(&candidate, name, exclusion)
+            ExclusionRecord::of(&candidate, name, exclusion)
         })
         .collect();
     (steps, exclusions)
-}
-
-pub(crate) fn excluded_record(candidate: &Candidate, name: Option<String>, exclusion: Exclusion) -> ExclusionRecord {
-    ExclusionRecord {
-        provider: candidate.provider.clone(),
-        model: candidate.model.clone(),
-        connection: Some(candidate.connection.clone()),
-        connection_name: name,
-        exclusion,
-    }
 }
 
 /// What the request itself rules out, then what the Engine says.

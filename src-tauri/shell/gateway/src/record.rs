@@ -12,7 +12,7 @@ use crate::attempt::{Attempt, Kept};
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::{Step, excluded_record};
+use crate::plan::Step;
 use crate::quota_pools::{self, Share};
 use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
@@ -226,7 +226,7 @@ impl Recorder {
     /// An account does not let the request in.
     pub(crate) fn shut_out(&mut self, step: &Step, exclusion: Exclusion) {
         let name = step.entry.connection.name.clone();
-        self.journey.exclude(excluded_record(&step.candidate, Some(name), exclusion));
+        self.journey.exclude(ExclusionRecord::of(&step.candidate, Some(name), exclusion));
     }
 
     /// It waits for a place at this account.

@@ -167,15 +167,12 @@ impl Relay {
 
     fn error_event(&self, failure: &StreamFailure, message: &str) -> Bytes {
         let body = ErrorBody {
-            status: if matches!(failure, StreamFailure::Overrun(_)) { OVERRUN.status() } else { 502 },
-            code: own_code(failure).unwrap_or(code::BAD_GATEWAY),
-            message,
-            retry_after_seconds: None,
             request_id: Some(self.request.as_str()),
-            diagnostics: None,
-            details: None,
-            beside: None,
-            kind: None,
+            ..ErrorBody::new(
+                if matches!(failure, StreamFailure::Overrun(_)) { OVERRUN.status() } else { 502 },
+                own_code(failure).unwrap_or(code::BAD_GATEWAY),
+                message,
+            )
         };
         let progress = match self.stream.progress() {
             StreamProgress::ContentSent if self.reads_errors => StreamProgress::NothingSent,

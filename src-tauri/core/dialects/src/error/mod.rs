@@ -214,6 +214,21 @@ impl UpstreamError {
 }
 
 impl<'a> ErrorBody<'a> {
+    /// An error with nothing beside its message.
+    pub const fn new(status: u16, code: &'a str, message: &'a str) -> Self {
+        ErrorBody {
+            status,
+            code,
+            message,
+            retry_after_seconds: None,
+            request_id: None,
+            diagnostics: None,
+            details: None,
+            beside: None,
+            kind: None,
+        }
+    }
+
     pub(crate) fn code_or_usual(&self) -> &'a str {
         if self.code.is_empty() { openai_code(self.status) } else { self.code }
     }

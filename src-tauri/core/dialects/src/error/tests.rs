@@ -1,17 +1,7 @@
 use super::*;
 
 fn error(status: u16, code: &'static str) -> ErrorBody<'static> {
-    ErrorBody {
-        status,
-        code,
-        message: "no \"luck\"",
-        retry_after_seconds: None,
-        request_id: Some("req_1"),
-        diagnostics: None,
-        details: None,
-        beside: None,
-        kind: None,
-    }
+    ErrorBody { request_id: Some("req_1"), ..ErrorBody::new(status, code, "no \"luck\"") }
 }
 
 fn text(bytes: Bytes) -> String {

@@ -33,7 +33,7 @@ impl<'w> World<'w> {
                 let chosen = chosen.clone();
                 match self.plan(&traveller, &chosen) {
                     Some(plan) => {
-                        let left_out = plan.left_out().map(|(target, why)| told(target, why.exclusion()));
+                        let left_out = plan.left_out().map(|(target, why)| target.left_out(why.exclusion()));
                         (order(&chosen.combo.name, &plan), left_out.collect())
                     }
                     None => return self.fails(),
@@ -83,7 +83,7 @@ impl<'w> World<'w> {
                     Admitted::Permit(permit) => return self.dispatches(traveller, stand, permit),
                     Admitted::Refused(exclusion) => {
                         let full = exclusion.mechanism.is_full();
-                        traveller.journey.exclusions.push(told_of(&stand.candidate, exclusion));
+                        traveller.journey.exclusions.push(ExclusionRecord::of(&stand.candidate, None, exclusion));
                         traveller.full.extend(full.then_some(stand));
                     }
                 }
@@ -109,7 +109,7 @@ impl<'w> World<'w> {
         let accounts = self.book(traveller).accounts_of(target);
         let may = |candidate: &Candidate| !exhausted.excludes_connection(&candidate.provider, &candidate.connection);
         let steps = accounts.attempts.into_iter().filter(may).collect();
-        let excluded = accounts.excluded.into_iter().map(|(candidate, why)| told_of(&candidate, why));
+        let excluded = accounts.excluded.into_iter().map(|(candidate, why)| ExclusionRecord::of(&candidate, None, why));
         traveller.steps = steps;
         traveller.journey.exclusions.extend(excluded);
     }
@@ -369,7 +369,7 @@ impl<'w> World<'w> {
         if !accounts.attempts.is_empty() {
             return None;
         }
-        let excluded = accounts.excluded.into_iter().map(|(candidate, why)| told_of(&candidate, why));
+        let excluded = accounts.excluded.into_iter().map(|(candidate, why)| ExclusionRecord::of(&candidate, None, why));
         let until = routing::exhaustion::recovers_at(&excluded.collect::<Vec<_>>())?;
         let length = until.since(self.now);
         let config = &self.ground.settings.resilience.wait_for_cooldown;
@@ -454,26 +454,6 @@ fn direct(provider: domain::ProviderId, model: String) -> Target {
         fallback_only_on_quota_exhaustion: false,
         facts: Facts::default(),
         availability: Availability::Available,
-    }
-}
-
-fn told(target: &Target, exclusion: Exclusion) -> ExclusionRecord {
-    ExclusionRecord {
-        provider: target.provider.clone(),
-        model: target.model.clone(),
-        connection: target.connection.clone(),
-        connection_name: None,
-        exclusion,
-    }
-}
-
-fn told_of(candidate: &Candidate, exclusion: Exclusion) -> ExclusionRecord {
-    ExclusionRecord {
-        provider: candidate.provider.clone(),
-        model: candidate.model.clone(),
-        connection: Some(candidate.connection.clone()),
-        connection_name: None,
-        exclusion,
     }
 }
 

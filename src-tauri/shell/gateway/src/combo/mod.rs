@@ -262,7 +262,7 @@ fn goes_on(
     }
     // Who is kept away now, after what was tried; while somebody is not, there is nothing to wait for.
     let (expansion, _) = expansion(gateway, request, asked);
-    let kept_away: Option<Vec<Exclusion>> = expansion.targets.into_iter().map(spared).collect();
+    let kept_away: Option<Vec<Exclusion>> = expansion.targets.iter().map(spared).collect();
     let kept_away = kept_away?;
     let settings = gateway.settings();
     match settings.resilience.combo_cooldown_wait.decide(&kept_away, end.hint(), effort.spent, now) {
@@ -277,9 +277,8 @@ fn goes_on(
 /// What stands in the way of each target now; nothing once one of them can be asked.
 fn kept_away(gateway: &Gateway, request: &ClientRequest, asked: &Asked) -> Option<Vec<ExclusionRecord>> {
     let record = |target: Target| {
-        let (provider, model) = (target.provider.clone(), target.model.clone());
-        let exclusion = spared(target)?;
-        Some(ExclusionRecord { provider, model, connection: None, connection_name: None, exclusion })
+        let exclusion = spared(&target)?;
+        Some(target.left_out(exclusion))
     };
     expansion(gateway, request, asked).0.targets.into_iter().map(record).collect()
 }
@@ -290,9 +289,9 @@ pub fn fitness_layers() -> &'static Layers {
     &LAYERS
 }
 
-fn spared(target: Target) -> Option<Exclusion> {
-    match target.availability {
+fn spared(target: &Target) -> Option<Exclusion> {
+    match &target.availability {
         Availability::Available => None,
-        Availability::Excluded(exclusion) => Some(exclusion),
+        Availability::Excluded(exclusion) => Some(exclusion.clone()),
     }
 }

@@ -1,6 +1,5 @@
 //! A plan as a list: whom a walk asks one after another, and who was left out.
 
-use domain::Exclusion;
 use domain::request_log::ExclusionRecord;
 use routing::plan::Attempt as Planned;
 use routing::{Plan, Target};
@@ -35,16 +34,5 @@ fn flatten<'p>(combo: &'p str, plan: &'p Plan, order: &mut Vec<Place<'p>>) {
 
 /// Who was left out by the plan, as the request's page shows it.
 pub(super) fn records(plan: &Plan) -> Vec<ExclusionRecord> {
-    plan.left_out().map(|(target, left_out)| record_of(target, left_out.exclusion())).collect()
-}
-
-/// A target that is not asked.
-pub(super) fn record_of(target: &Target, exclusion: Exclusion) -> ExclusionRecord {
-    ExclusionRecord {
-        provider: target.provider.clone(),
-        model: target.model.clone(),
-        connection: target.connection.clone(),
-        connection_name: None,
-        exclusion,
-    }
+    plan.left_out().map(|(target, left_out)| target.left_out(left_out.exclusion())).collect()
 }

@@ -18,7 +18,7 @@ use routing::view::RequestFacts;
 use super::Asked;
 use super::book::asker;
 use super::handoff;
-use super::order::{Place, record_of};
+use super::order::Place;
 use crate::accounts::Turn;
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
@@ -176,7 +176,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         let target = here.place.target;
         if self.end.recorder.journey.exhausted.excludes(&target.provider, &target.model) {
             let exclusion = Exclusion::lasting(Mechanism::RequestExhaustion, reason::REQUEST_EXHAUSTION);
-            self.end.recorder.journey.exclude(record_of(target, exclusion));
+            self.end.recorder.journey.exclude(target.left_out(exclusion));
             return None;
         }
         Some(self.accounts(target))
