@@ -25,11 +25,13 @@ export function UsageScreen() {
   const messages = useMessages();
   const words = messages.usage;
   const navigate = useNavigate();
-  const { days: range = 30, measure = "cost", by = "provider" } = route.useSearch();
+  const { days: range = 30, measure: chosen, by = "provider" } = route.useSearch();
   const now = useNow();
   const since = beginningOf(range, now);
   const perDay = useRead("usage_summary", { groupBy: "day", since }, { keepPrevious: true });
   const grouped = useRead("usage_summary", { groupBy: by, since }, { keepPrevious: true });
+  // Where nothing has a price, costs would be an empty plot.
+  const measure = chosen ?? (perDay.data && !perDay.data.totals.cost ? "tokens" : "cost");
   const nameOf = useGroupName(by);
   const look = (part: UsageSearch) =>
     void navigate({ to: "/usage", search: (current) => ({ ...current, ...part }), replace: true });

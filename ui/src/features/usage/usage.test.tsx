@@ -66,6 +66,15 @@ describe("Usage", () => {
     expect(await screen.findByRole("img", { name: /^Tokens of the last 7 days/ })).toBeVisible();
   });
 
+  it("plots tokens where nothing has a price", async () => {
+    const unpriced = group(today, { cost: 0 });
+    const { since, until } = { since: "2026-01-01T00:00:00.000Z", until: "2026-01-31T00:00:00.000Z" };
+    const usage_summary = () => ({ since, until, groups: [unpriced], totals: unpriced });
+    open(at, fakeHost({ ...world(), usage_summary }));
+    expect(await screen.findByRole("img", { name: /^Tokens of the last 30 days/ })).toBeVisible();
+    expect(screen.getByRole("radio", { name: "Tokens" })).toBeChecked();
+  });
+
   it("reads the address, and calls keys by their names", async () => {
     open(`${at}?by=key`, fakeHost(gateway()));
     expect(await screen.findByRole("grid", { name: "Key" })).toHaveTextContent("Laptop");
