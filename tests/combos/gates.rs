@@ -9,28 +9,35 @@ use tokio::task::JoinHandle;
 
 use crate::team::{Team, who};
 
+/// Fifty requests for one place, which come one after another; the upstream answers each when told to.
 #[tokio::test]
-async fn one_place_and_fifty_requests_are_never_two_at_the_upstream() {
+async fn one_place_and_fifty_requests_are_never_two_at_the_upstream_and_keep_their_order() {
     // QS
     let team = Team::start().await;
-    team.world.change(&team.accounts[0], json!({ "maxConcurrent": 1 })).await;
-    let gate = Gate::closed();
-    team.world.script(&team.accounts[0]).then(Step::ok("from 0").held(&gate)).cycle();
-    let ask = || {
-        let agent = team.world.agent();
-        tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("openai/m1", false)).await })
-    };
-    let first = ask();
-    team.world.wait_for_calls(&team.accounts[0], 1).await;
-    let waiting: Vec<_> = (0..49).map(|_| ask()).collect();
-    team.world.wait_for_waiting(49).await;
-    assert_eq!(team.calls()[0], 1, "the others wait here");
-    gate.open();
-    assert_eq!(who(&first.await.expect("an answer")), 0);
-    for asking in waiting {
-        assert_eq!(who(&asking.await.expect("an answer")), 0);
+    let account = &team.accounts[0];
+    team.world.change(account, json!({ "maxConcurrent": 1 })).await;
+    let gates: Vec<Gate> = (0..50).map(|_| Gate::closed()).collect();
+    let mut script = team.world.script(account);
+    for gate in &gates {
+        script = script.then(Step::ok("from 0").held(gate));
     }
-    assert_eq!(team.world.cooling(&team.accounts[0]), None);
+    let mut asking = Vec::new();
+    for n in 0..50_u32 {
+        let body = json!({ "model": "openai/m1", "messages": [{ "role": "user", "content": n.to_string() }] });
+        let agent = team.world.agent();
+        asking.push(tokio::spawn(async move { agent.post("/v1/chat/completions", body.to_string()).await }));
+        team.world.wait_for_calls(account, 1).await;
+        team.world.wait_for_waiting(n).await;
+    }
+    for (n, gate) in gates.iter().enumerate() {
+        let calls = team.world.wait_for_calls(account, n as u64 + 1).await;
+        assert_eq!(calls.len(), n + 1, "the next one waits until this one has ended");
+        assert_eq!(calls[n].json()["messages"][0]["content"], n.to_string(), "in the order of their coming");
+        gate.open();
+        assert_eq!(who(&(&mut asking[n]).await.expect("an answer")), 0);
+    }
+    assert_eq!(team.calls()[0], 50);
+    assert_eq!(team.world.cooling(account), None);
     team.world.check_invariants().await;
 }
 
@@ -59,7 +66,7 @@ async fn a_line_has_an_end() {
 }
 
 #[tokio::test]
-async fn a_wait_ends_at_its_limit_and_whoever_leaves_makes_room() {
+async fn a_wait_ends_at_its_limit_and_not_before() {
     let team = Team::start().await;
     team.world.change(&team.accounts[0], json!({ "maxConcurrent": 1 })).await;
     team.world.script(&team.accounts[0]).then(Step::Hang);
@@ -71,15 +78,45 @@ async fn a_wait_ends_at_its_limit_and_whoever_leaves_makes_room() {
     team.world.wait_for_calls(&team.accounts[0], 1).await;
     let second = ask();
     team.world.wait_for_waiting(1).await;
-    team.world.advance(Millis::seconds(30));
+    team.world.advance(Millis::new(29_999));
+    // Whoever looks has been through everything that was due.
+    team.world.wait_for_waiting(1).await;
+    assert!(!second.is_finished(), "a millisecond is left");
+    team.world.advance(Millis::new(1));
     let reply = second.await.expect("an answer");
     assert_eq!(reply.status, 503, "{}", reply.text());
     assert_eq!(reply.json()["error"]["code"], "SEMAPHORE_TIMEOUT");
-    let third = ask();
-    team.world.wait_for_waiting(1).await;
     first.abort();
-    team.world.wait_for_calls(&team.accounts[0], 2).await;
-    third.abort();
+    team.world.settle().await;
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn whoever_leaves_the_line_makes_room_for_the_next_at_once() {
+    let team = Team::start().await;
+    let account = &team.accounts[0];
+    team.world.change(account, json!({ "maxConcurrent": 1 })).await;
+    let gate = Gate::closed();
+    team.world.script(account).then(Step::ok("from 0").held(&gate)).then(Step::ok("from 0"));
+    let ask = |words: &str| {
+        let agent = team.world.agent();
+        let body = json!({ "model": "openai/m1", "messages": [{ "role": "user", "content": words }] });
+        tokio::spawn(async move { agent.post("/v1/chat/completions", body.to_string()).await })
+    };
+    let served = ask("is served");
+    team.world.wait_for_calls(account, 1).await;
+    let leaves = ask("leaves");
+    team.world.wait_for_waiting(1).await;
+    let stays = ask("stays");
+    team.world.wait_for_waiting(2).await;
+    leaves.abort();
+    team.world.wait_for_waiting(1).await;
+    gate.open();
+    assert_eq!(who(&served.await.expect("an answer")), 0);
+    assert_eq!(who(&stays.await.expect("an answer")), 0);
+    let asked: Vec<_> =
+        team.world.calls(account).iter().map(|call| call.json()["messages"][0]["content"].clone()).collect();
+    assert_eq!(asked, ["is served", "stays"]);
     team.world.settle().await;
     team.world.check_invariants().await;
 }

@@ -58,9 +58,14 @@ async fn a_malformed_request_stops_at_once_and_an_odd_one_is_shown_to_three() {
     for account in &team.accounts {
         team.world.script(account).then(Step::error(400, "this phrase is in no list"));
     }
-    let reply = team.ask("team").await;
+    // A fourth would take it.
+    let fourth = team.world.connect("mistral", "d").await;
+    let four = json!(["openai/m1", "deepseek/m1", "groq/m1", "mistral/m1"]);
+    team.combo("four", "priority", four, json!({ "maxRetries": 0 })).await;
+    let reply = team.ask("four").await;
     assert_eq!(reply.status, 400, "{}", reply.text());
-    assert_eq!(team.calls(), [2, 1, 1]);
+    assert!(reply.text().contains("this phrase is in no list"), "{}", reply.text());
+    assert_eq!((team.calls(), team.world.calls(&fourth).len()), ([2, 1, 1], 0));
     for account in &team.accounts {
         assert_eq!(team.world.cooling(account), None);
     }

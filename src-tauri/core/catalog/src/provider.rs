@@ -116,14 +116,6 @@ pub enum Quirk {
     NoParallelFlag,
     /// Takes `top_k` in Chat, which OpenAI does not.
     TakesTopK,
-    /// User and assistant turns must alternate.
-    StrictAlternation,
-    /// Some models answer on the Responses endpoint only.
-    ResponsesOnly,
-    /// Some models answer on the Messages endpoint only.
-    MessagesNative,
-    /// Web search and function declarations exclude each other.
-    NoSearchWithFunctions,
     /// Wants `?beta=true` on the Messages endpoint.
     AnthropicBetaQuery,
 }
