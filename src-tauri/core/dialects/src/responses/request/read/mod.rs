@@ -14,6 +14,8 @@ mod items;
 mod tools;
 mod wire;
 
+pub(crate) use tools::server_kind;
+
 pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     let refused = |error: serde_json::Error| Refusal::new("body", format!("is not a request: {error}"));
     let wire: wire::Body<'_> = serde_json::from_slice(body).map_err(refused)?;
