@@ -127,6 +127,25 @@ async fn a_session_survives_the_deletion_of_its_account() {
     assert_eq!(many(&shared, "s1", 2).await, [1, 1]);
 }
 
+#[tokio::test]
+async fn every_new_session_goes_to_the_account_its_key_prefers() {
+    let shared = kept().await;
+    let preferred = &shared.accounts[1].id;
+    let key = shared.world.make_key(json!({ "name": "k", "preferredConnections": [preferred] })).await;
+    for session in ["s1", "s2", "s3"] {
+        for _ in 0..2 {
+            let agent = shared.world.stranger().with_key(&key).with("x-session-id", session);
+            assert_eq!(ask(&shared, agent).await, 1, "{session}");
+        }
+    }
+    assert_eq!(many(&shared, "s4", 1).await, [0], "other keys spread");
+    shared.world.script(&shared.accounts[1]).then(Step::error(429, "slow down"));
+    let moved =
+        async |session| ask(&shared, shared.world.stranger().with_key(&key).with("x-session-id", session)).await;
+    assert_ne!(moved("s1").await, 1);
+    shared.world.check_invariants().await;
+}
+
 /// SA-09
 #[tokio::test]
 async fn twenty_first_requests_at_once_end_on_one_account() {
