@@ -1,10 +1,14 @@
 //! A session of a client stays with one account (resilience specification, 9; acceptance, SA).
 
+use std::time::Duration;
+
 use acceptance::{Agent, Reply, World, chat_body};
-use domain::{Dialect, Millis};
+use domain::{Dialect, Millis, wire};
 use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, Executor};
 
 use crate::accounts::{MODEL, Shared};
 
@@ -189,6 +193,27 @@ async fn a_session_survives_a_restart_and_its_name_is_stored_nowhere() {
         let name = b"a-name-of-mine";
         assert!(!bytes.windows(name.len()).any(|window| window == name), "{}", path.display());
     }
+}
+
+/// SA-11
+#[tokio::test]
+async fn what_the_store_did_not_take_is_put_down_later() {
+    let mut shared = kept().await;
+    let file = shared.world.folder().join(wire::file::DATABASE);
+    let mut database = SqliteConnectOptions::new().filename(file).connect().await.expect("the database");
+    let full = "CREATE TRIGGER full BEFORE INSERT ON key_value WHEN new.namespace = 'session_account_affinity'
+                BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END";
+    database.execute(full).await.expect("a trigger");
+    assert_eq!(many(&shared, "other", 1).await, [0]);
+    assert_eq!(many(&shared, "a-name-of-mine", 2).await, [1, 1]);
+    while !shared.world.has_logged("the accounts of sessions could not be put down") {
+        shared.world.advance(Millis::seconds(1));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    database.execute("DROP TRIGGER full").await.expect("no trigger");
+    database.close().await.expect("a close");
+    shared.world.restart().await;
+    assert_eq!(many(&shared, "a-name-of-mine", 2).await, [1, 1]);
 }
 
 /// SA-14

@@ -142,6 +142,16 @@ impl Affinity {
         std::mem::take(&mut self.changes)
     }
 
+    /// What could not be put down, to be told again; what changed since stands.
+    pub fn put_back(&mut self, changes: BTreeMap<String, Option<Pin>>) {
+        for (session, change) in changes {
+            // Pins have a bound, ends have none: an end that is lost leaves a pin that lapses by itself.
+            if change.is_some() || self.changes.len() < 2 * CAPACITY {
+                self.changes.entry(session).or_insert(change);
+            }
+        }
+    }
+
     pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
@@ -328,6 +338,22 @@ mod tests {
         assert_eq!(later.choose("t", &[0, 1], NOW), Some(1));
         later.affinity.sweep(TTL, NOW + TTL);
         assert!(later.affinity.is_empty());
+    }
+
+    #[test]
+    fn what_is_put_back_is_told_again_and_what_is_newer_stands() {
+        let mut world = World::new();
+        world.choose("s", &[0], NOW);
+        world.choose("t", &[1], NOW);
+        let failed = world.affinity.take_changes();
+        world.choose("s", &[2], NOW);
+        world.affinity.put_back(failed);
+        let told = world.affinity.take_changes();
+        let account = |session: &str| told[session].as_ref().map(|pin| pin.connection_id.as_str());
+        assert_eq!((account("s"), account("t")), (Some("c"), Some("b")));
+        let ended = (0..=3 * CAPACITY).map(|n| (n.to_string(), None)).collect();
+        world.affinity.put_back(ended);
+        assert_eq!(world.affinity.take_changes().len(), 2 * CAPACITY);
     }
 
     #[test]
