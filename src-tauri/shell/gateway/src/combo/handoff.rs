@@ -66,7 +66,7 @@ pub(super) fn consider(scene: &Scene<'_>, request: &ClientRequest, step: &Step) 
         question,
         resolved,
         from: candidate.connection.clone(),
-        expires_at: context_relay::expires_at(quota.as_ref(), now),
+        expires_at: context_relay::expires_at(&candidate.model, quota.as_ref(), now),
     };
     gateway.tracker().spawn(writing.run());
 }
