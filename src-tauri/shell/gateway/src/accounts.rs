@@ -98,7 +98,7 @@ const fn takes_no_turns(strategy: AccountStrategy) -> bool {
 
 fn preferences<'p>(settings: &Settings, strategy: AccountStrategy, preferred: &'p [ConnectionId]) -> Preferences<'p> {
     let sticky_limit = settings.routing.sticky_round_robin_limit;
-    Preferences { strategy, sticky_limit, preferred, ..Preferences::default() }
+    Preferences { strategy, sticky_limit, preferred }
 }
 
 /// The accounts as strategies compare them, each a step of its own.
