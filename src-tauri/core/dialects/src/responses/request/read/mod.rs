@@ -15,6 +15,8 @@ mod items;
 mod tools;
 mod wire;
 
+pub(crate) use tools::server_kind;
+
 pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| Refusal::new("body", "must be text in UTF-8"))?;
     let wire: wire::Body<'_> = fields::parse("", text)?;

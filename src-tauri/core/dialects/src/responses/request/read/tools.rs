@@ -73,7 +73,7 @@ fn tool(definition: &wire::Tool<'_>, raw: &RawValue, group: Option<(&str, Option
 }
 
 /// The canonical word for a tool of the vendor: its type without the version.
-pub(super) fn server_kind(written: &str) -> &str {
+pub(crate) fn server_kind(written: &str) -> &str {
     match written {
         "computer_use_preview" | "computer-preview" => "computer",
         _ if written.starts_with("web_search") => "web_search",
