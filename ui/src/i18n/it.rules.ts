@@ -76,7 +76,6 @@ export const rules: Messages["rules"] = {
   condition: "Quando",
   consequence: "Allora",
   provider: "Provider",
-  providerHelp: "Di chi sono gli errori che la regola legge.",
   pickProvider: "Scegli un provider",
   searchProvider: "Cerca o scrivi l'id di un provider",
   noProvider: "Nessun provider noto. Scrivine l'id.",
@@ -104,8 +103,7 @@ export const rules: Messages["rules"] = {
     title: (provider) => `Ultimi errori di ${provider}`,
     help: "Scegline uno da cui partire.",
     none: (provider) => `Non c'è alcun errore di ${provider} su cui provare la regola.`,
-    fits: (n, of) =>
-      of === 1 ? `La regola corrisponde a ${n} su 1.` : `La regola corrisponde a ${n} di questi ${of}.`,
+    fits: (n, of) => (n === 0 ? "La regola non corrisponde a nessuno." : `La regola corrisponde a ${n} su ${of}.`),
     fitting: "La regola corrisponde",
     use: (status, text) => `Parti da ${status} ${text}`,
   },

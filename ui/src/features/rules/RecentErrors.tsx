@@ -1,5 +1,6 @@
 /** What a provider said lately: to start a rule from, and to see which of it the rule fits. */
 import { Check } from "lucide-react";
+import { SkeletonRows } from "@/components/States";
 import { RelativeTime } from "@/components/Time";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
@@ -22,17 +23,17 @@ export function RecentErrors({ draft, onPick }: RecentErrorsProps) {
   const fitting = errors.filter((error) => fits(draft, error)).length;
   // Said a moment after the typing, so that not every letter is.
   const told = useSettled(draft.match.trim() && errors.length > 0 ? words.fits(fitting, errors.length) : "", TYPING_MS);
-  if (connections.isPending || requests.isPending) return null;
+  if (connections.isPending || requests.isPending) return <SkeletonRows rows={2} height={32} />;
   if (errors.length === 0) return <p className="text-ink-faint text-xs">{words.none(name)}</p>;
   return (
-    <section aria-label={words.title(name)} className="rounded-md bg-sunken px-1 py-2">
-      <div className="flex items-baseline justify-between gap-3 px-2 text-xs">
-        <h3 className="shrink-0 font-medium text-ink-soft">{words.title(name)}</h3>
-        <p aria-live="polite" className={cn("text-right", fitting > 0 ? "text-ink" : "text-ink-faint")}>
+    <section aria-label={words.title(name)}>
+      <div className="flex items-baseline justify-between gap-3 text-xs">
+        <h3 className="min-w-0 font-medium text-ink-soft">{words.title(name)}</h3>
+        <p aria-live="polite" className={cn("shrink-0", fitting > 0 ? "text-ink" : "text-ink-faint")}>
           {told || words.help}
         </p>
       </div>
-      <ul className="mt-1">
+      <ul className="-mx-2 mt-1">
         {errors.map((error) => (
           <li key={`${error.status} ${error.text}`}>
             <Line error={error} isFitting={fits(draft, error)} onPick={onPick} />
@@ -51,15 +52,15 @@ function Line({ error, isFitting, onPick }: LineProps) {
   return (
     <button
       type="button"
-      aria-label={words.use(status, text)}
+      aria-label={[words.use(status, text), isFitting && words.fitting].filter(Boolean).join(", ")}
       title={connectionName ? `${text} · ${connectionName}` : text}
       onClick={() => onPick({ status: String(status), match: text })}
-      className="grid h-8 w-full grid-cols-[16px_28px_minmax(0,1fr)_auto] items-center gap-x-2 rounded-md px-2 text-left text-xs hover:bg-hover"
+      className="grid h-8 w-full grid-cols-[28px_minmax(0,1fr)_auto_16px] items-center gap-x-2 rounded-md px-2 text-left text-xs hover:bg-hover"
     >
-      {isFitting ? <Check aria-label={words.fitting} className="size-4 text-ready" /> : <span />}
       <span className={isFitting ? "font-medium" : "text-ink-soft"}>{status}</span>
       <span className={cn("truncate font-mono", !isFitting && "text-ink-soft")}>{text}</span>
       <RelativeTime at={at} className="text-ink-faint" />
+      {isFitting && <Check aria-hidden className="size-4 text-ready" />}
     </button>
   );
 }

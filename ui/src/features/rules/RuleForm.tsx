@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Field } from "@/components/Field";
+import { SidePanel } from "@/components/SidePanel";
 import { ErrorLine } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
@@ -26,7 +27,10 @@ import { ProviderChoice } from "./ProviderChoice";
 import { RecentErrors } from "./RecentErrors";
 
 type RuleFormProps = {
+  title: string;
+  subtitle?: string;
   initial: RuleDraft;
+  /** What saving is called. */
   action: string;
   /** Longest rest that no provider announced, in milliseconds. */
   ceiling: number | null;
@@ -35,10 +39,14 @@ type RuleFormProps = {
   /** Which fields the gateway refuses of a rule of that provider. */
   refused(provider: string): ReadonlySet<RuleField>;
   onSave(provider: string, rule: ErrorRule): void;
+  onClose(): void;
+  /** Beside the button that saves. */
   aside?: ReactNode;
 };
 
-export function RuleForm({ initial, action, ceiling, isPending, refusal, refused, onSave, aside }: RuleFormProps) {
+const FORM = "error-rule";
+
+export function RuleForm({ initial, action, ceiling, isPending, refusal, refused, onSave, ...panel }: RuleFormProps) {
   const [typed, setTyped] = useState(initial);
   // What was refused is no longer what stands there.
   const [edited, setEdited] = useState(false);
@@ -60,17 +68,25 @@ export function RuleForm({ initial, action, ceiling, isPending, refusal, refused
     onSave(draft.provider, rule);
   };
   return (
-    <form onSubmit={save} className="flex flex-col gap-6">
-      <When draft={draft} inUse={inUse} wrong={wrong} onEdit={set} />
-      <Then draft={draft} ceiling={ceiling} wrong={wrong} onEdit={set} />
-      {refusal && !edited && told.size === 0 && <ErrorLine error={refusal} />}
-      <div className="flex items-center gap-2">
-        <Button variant="primary" type="submit" disabled={!rule || isPending}>
-          {action}
-        </Button>
-        {aside}
-      </div>
-    </form>
+    <SidePanel
+      title={panel.title}
+      subtitle={panel.subtitle}
+      onClose={panel.onClose}
+      footer={
+        <>
+          <Button variant="primary" type="submit" form={FORM} disabled={!rule || isPending}>
+            {action}
+          </Button>
+          {panel.aside}
+        </>
+      }
+    >
+      <form id={FORM} onSubmit={save} className="flex flex-col gap-6">
+        <When draft={draft} inUse={inUse} wrong={wrong} onEdit={set} />
+        <Then draft={draft} ceiling={ceiling} wrong={wrong} onEdit={set} />
+        {refusal && !edited && told.size === 0 && <ErrorLine error={refusal} />}
+      </form>
+    </SidePanel>
   );
 }
 
@@ -81,7 +97,7 @@ function When({ draft, inUse, wrong, onEdit }: PartProps & { inUse: readonly str
   const [lowest, highest] = ruleBounds.status;
   return (
     <Part title={words.condition}>
-      <Field label={words.provider} help={words.providerHelp}>
+      <Field label={words.provider}>
         {(control) => (
           <ProviderChoice
             control={control}

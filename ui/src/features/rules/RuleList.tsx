@@ -31,8 +31,7 @@ export function RuleList({ providerName, rules, shown, ceiling, openIndex, onOpe
     {
       id: "order",
       header: "#",
-      width: "20px",
-      align: "end",
+      width: "18px",
       cell: ({ index }) => <span className="text-ink-faint">{index + 1}</span>,
     },
     {
@@ -52,6 +51,14 @@ export function RuleList({ providerName, rules, shown, ceiling, openIndex, onOpe
       ),
     },
     {
+      id: "reason",
+      header: words.columns.reason,
+      width: "minmax(128px, 1fr)",
+      cell: ({ rule: { reason = "quota_exhausted" } }) => (
+        <span title={words.reasonHelp[reason]}>{lockReason(reason, messages)}</span>
+      ),
+    },
+    {
       id: "scope",
       header: words.columns.scope,
       width: "minmax(128px, 1fr)",
@@ -59,14 +66,6 @@ export function RuleList({ providerName, rules, shown, ceiling, openIndex, onOpe
         const scope = words.scopes[scopeInEffect(rule)];
         return <span title={scope.help}>{scope.label}</span>;
       },
-    },
-    {
-      id: "reason",
-      header: words.columns.reason,
-      width: "minmax(128px, 1fr)",
-      cell: ({ rule: { reason = "quota_exhausted" } }) => (
-        <span title={words.reasonHelp[reason]}>{lockReason(reason, messages)}</span>
-      ),
     },
     {
       id: "rest",

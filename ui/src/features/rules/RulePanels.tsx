@@ -38,22 +38,25 @@ export function AddRulePanel() {
         notify.done(words.saved(nameOf(provider)));
         close();
       }, ignored);
-  return (
-    <SidePanel title={words.addTitle} onClose={close}>
-      {isFull ? (
+  if (isFull) {
+    return (
+      <SidePanel title={words.addTitle} onClose={close}>
         <p className="text-ink-soft">{words.full(ruleBounds.rules)}</p>
-      ) : (
-        <RuleForm
-          initial={draftOf("")}
-          action={words.create}
-          ceiling={rules.ceiling}
-          isPending={rules.saving}
-          refusal={rules.refusal}
-          refused={(provider) => refusedFields(rules.refusal, { provider, index: rules.table[provider]?.length ?? 0 })}
-          onSave={(provider, rule) => void save(provider, rule)}
-        />
-      )}
-    </SidePanel>
+      </SidePanel>
+    );
+  }
+  return (
+    <RuleForm
+      title={words.addTitle}
+      initial={draftOf("")}
+      action={words.create}
+      ceiling={rules.ceiling}
+      isPending={rules.saving || !rules.field}
+      refusal={rules.refusal}
+      refused={(provider) => refusedFields(rules.refusal, { provider, index: rules.table[provider]?.length ?? 0 })}
+      onSave={(provider, rule) => void save(provider, rule)}
+      onClose={close}
+    />
   );
 }
 
@@ -116,28 +119,29 @@ function LoadedPanel({ rule, place, rules, onClose }: LoadedProps) {
   };
 
   return (
-    <SidePanel title={words.editTitle(name)} subtitle={nameOf(place.provider)} onClose={onClose}>
-      <RuleForm
-        initial={draftOf(place.provider, rule)}
-        action={words.save}
-        ceiling={rules.ceiling}
-        isPending={rules.saving}
-        refusal={rules.refusal}
-        refused={(provider) =>
-          refusedFields(
-            rules.refusal,
-            provider === place.provider ? place : { provider, index: rules.table[provider]?.length ?? 0 },
-          )
-        }
-        onSave={(provider, changed) => void save(provider, changed)}
-        aside={
-          <Button variant="danger" className="ml-auto" onClick={deleteRule}>
-            <Trash2 aria-hidden />
-            {words.delete}
-          </Button>
-        }
-      />
-    </SidePanel>
+    <RuleForm
+      title={words.editTitle(name)}
+      subtitle={nameOf(place.provider)}
+      initial={draftOf(place.provider, rule)}
+      action={words.save}
+      ceiling={rules.ceiling}
+      isPending={rules.saving}
+      refusal={rules.refusal}
+      refused={(provider) =>
+        refusedFields(
+          rules.refusal,
+          provider === place.provider ? place : { provider, index: rules.table[provider]?.length ?? 0 },
+        )
+      }
+      onSave={(provider, changed) => void save(provider, changed)}
+      onClose={onClose}
+      aside={
+        <Button variant="danger" className="ml-auto" onClick={deleteRule}>
+          <Trash2 aria-hidden />
+          {words.delete}
+        </Button>
+      }
+    />
   );
 }
 

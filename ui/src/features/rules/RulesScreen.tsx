@@ -1,6 +1,6 @@
 /** What errors mean by a person's own rules: provider by provider, in the order they are tried. */
 import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
-import { ArrowRight, Plus } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import { Announcement } from "@/components/DataTable";
 import { Section } from "@/components/Field";
@@ -204,10 +204,7 @@ function Example() {
       </h3>
       <p className="mt-1 font-medium">{example.said("400", example.text)}</p>
       <p className="mt-1 text-ink-soft">{example.without}</p>
-      <p className="mt-1 flex gap-1.5 text-ink-soft">
-        <ArrowRight aria-hidden className="mt-0.5 size-4 shrink-0 text-ink-faint" />
-        <span>{example.withRule}</span>
-      </p>
+      <p className="mt-1 text-ink-soft">{example.withRule}</p>
     </section>
   );
 }
