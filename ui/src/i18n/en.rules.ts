@@ -46,11 +46,11 @@ export const rules = {
     model: { label: "The model alone", help: "This model on this connection; its other models go on." },
     provider: {
       label: "As usual",
-      help: "The rule only says what the error counts as; the provider's kind decides who rests.",
+      help: "The rule only says what the error counts as; its status and the kind of provider decide who rests.",
     },
   },
   /** For a refusal with the scope of a connection. */
-  refusalHelp: "A refusal gives no account a rest: what usually follows does.",
+  refusalHelp: "A refusal does not heed this: who rests is as usual.",
   reasonHelp: {
     quota_exhausted: "Nothing is left of what the account may use.",
     rate_limit_exceeded: "Too many requests in a short time.",
@@ -82,7 +82,7 @@ export const rules = {
   rest: "For",
   restPlaceholder: "as usual",
   restHelp: (ceiling: string) =>
-    `Such as 90 s, 10 min or 6 h; empty is as usual. Further failures double it, up to ${ceiling}. A time that the provider names itself goes before.`,
+    `Such as 90 s, 10 min or 6 h; empty is as usual. Further failures double it, up to ${ceiling}. A time that the provider names itself may go before.`,
   restHeld: (ceiling: string) => `A rest that the provider did not announce lasts ${ceiling} at most.`,
   restCeiling: "Change that",
   problems: {

@@ -54,10 +54,10 @@ export const rules: Messages["rules"] = {
     },
     provider: {
       label: "Come al solito",
-      help: "La regola dice solo come vale l'errore; chi riposa dipende dal tipo di provider.",
+      help: "La regola dice solo come vale l'errore; chi riposa dipende dallo stato e dal tipo di provider.",
     },
   },
-  refusalHelp: "Un rifiuto non fa riposare nessun account: succede ciò che succede di solito.",
+  refusalHelp: "Per un rifiuto questo non conta: riposa chi riposa di solito.",
   reasonHelp: {
     quota_exhausted: "Non resta nulla di ciò che l'account può usare.",
     rate_limit_exceeded: "Troppe richieste in poco tempo.",
@@ -89,7 +89,7 @@ export const rules: Messages["rules"] = {
   rest: "Per",
   restPlaceholder: "come al solito",
   restHelp: (ceiling) =>
-    `Per esempio 90 s, 10 min o 6 h; vuoto è come al solito. Altri errori la raddoppiano, fino a ${ceiling}. Un tempo indicato dal provider stesso ha la precedenza.`,
+    `Per esempio 90 s, 10 min o 6 h; vuoto è come al solito. Altri errori la raddoppiano, fino a ${ceiling}. Un tempo indicato dal provider stesso può avere la precedenza.`,
   restHeld: (ceiling) => `Un riposo non annunciato dal provider dura al massimo ${ceiling}.`,
   restCeiling: "Cambia il limite",
   problems: {

@@ -53,7 +53,7 @@ describe("a rule as it is typed", () => {
     expect(ruleOf(draftOf(""))).toBeNull();
   });
 
-  it("gives no account a rest for a refusal", () => {
+  it("names no account for a refusal", () => {
     expect(scopeInEffect({ scope: "connection", reason: "forbidden" })).toBe("provider");
     expect(scopeInEffect({ scope: "model", reason: "forbidden" })).toBe("model");
     expect(scopeInEffect(cap)).toBe("connection");

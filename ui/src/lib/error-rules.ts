@@ -94,7 +94,7 @@ export function ruleKeys(rules: readonly ErrorRule[]): string[] {
   });
 }
 
-/** Who rests in effect: a refusal says nothing about how long an account is out, so that no account rests by it. */
+/** Who rests in effect: a refusal does not pass by itself, so that it names no account, and what usually rests does. */
 export function scopeInEffect({ scope, reason }: Pick<ErrorRule, "scope" | "reason">): RuleScope {
   const refusal = reason === "auth_error" || reason === "forbidden" || reason === "not_found";
   return scope === "connection" && refusal ? "provider" : scope;

@@ -101,7 +101,7 @@ describe("Settings → Rules", () => {
     expect(host.calls("settings_update")).toEqual([]);
   });
 
-  it("says that another setting holds a long rest, and that a refusal gives none", async () => {
+  it("says that another setting holds a long rest, and that a refusal heeds no scope", async () => {
     const { user } = open(`${at}/openai/1`, fakeHost(gateway({ openai: [long] })));
     expect(await screen.findByLabelText("For")).toHaveAccessibleDescription(/lasts 30 min at most/);
     expect(screen.getByRole("link", { name: "Change that" })).toHaveAttribute(
@@ -110,7 +110,7 @@ describe("Settings → Rules", () => {
     );
     expect(screen.getByRole("grid")).toHaveTextContent("6 h held to 30 min");
     await user.selectOptions(screen.getByLabelText("Counts as"), "Not allowed");
-    expect(screen.getByLabelText("Rests")).toHaveAccessibleDescription(/^A refusal gives no account a rest/);
+    expect(screen.getByLabelText("Rests")).toHaveAccessibleDescription(/^A refusal does not heed this/);
   });
 
   it("changes a rule in its place", async () => {
