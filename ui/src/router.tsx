@@ -190,7 +190,15 @@ const modelCooldowns = createRoute({
 });
 const lockout = createRoute({ getParentRoute: () => settings, path: "/lockout", component: ModelLockoutScreen });
 const rules = createRoute({ getParentRoute: () => settings, path: "/rules", component: RulesScreen });
-const addRule = createRoute({ getParentRoute: () => rules, path: "/add", staticData: panel, component: AddRulePanel });
+const addRule = createRoute({
+  getParentRoute: () => rules,
+  path: "/add",
+  validateSearch: (search): { provider?: string } => ({
+    ...(typeof search.provider === "string" && { provider: search.provider }),
+  }),
+  staticData: panel,
+  component: AddRulePanel,
+});
 const rule = createRoute({
   getParentRoute: () => rules,
   path: "/$providerId/$position",

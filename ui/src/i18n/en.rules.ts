@@ -8,6 +8,8 @@ export const rules = {
   help: "What an error of a provider means, where you know more about it than OmniRoute.",
   add: "New rule",
   addAction: "Say what an error means",
+  /** Beside an error that was not understood. */
+  fromError: "Make a rule for this error",
   filter: "Filter rules",
   fields: {
     providerErrorRules: {

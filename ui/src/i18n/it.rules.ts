@@ -9,6 +9,7 @@ export const rules: Messages["rules"] = {
   help: "Che cosa significa un errore di un provider, quando ne sai più tu di OmniRoute.",
   add: "Nuova regola",
   addAction: "Spiega che cosa significa un errore",
+  fromError: "Crea una regola per questo errore",
   filter: "Filtra le regole",
   fields: {
     providerErrorRules: {

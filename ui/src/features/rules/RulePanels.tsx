@@ -23,10 +23,12 @@ import { RuleForm } from "./RuleForm";
 import { useErrorRules } from "./use-error-rules";
 
 const route = getRouteApi("/settings/rules/$providerId/$position");
+const addRoute = getRouteApi("/settings/rules/add");
 
 export function AddRulePanel() {
   const words = useMessages().rules;
   const close = useClose();
+  const { provider = "" } = addRoute.useSearch();
   const nameOf = useProviderNames();
   const rules = useErrorRules();
   const isFull = ruleCount(rules.table) >= ruleBounds.rules;
@@ -48,7 +50,7 @@ export function AddRulePanel() {
   return (
     <RuleForm
       title={words.addTitle}
-      initial={draftOf("")}
+      initial={draftOf(provider)}
       action={words.create}
       ceiling={rules.ceiling}
       isPending={rules.saving || !rules.field}

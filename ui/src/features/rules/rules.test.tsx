@@ -5,12 +5,20 @@ import { type ErrorRule, type RuleTable, writeRules } from "@/lib/error-rules";
 import { type Answers, fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
 import { resilienceFields, resilienceWorld } from "@/test/resilience-world";
-import { connection, provider, request, world } from "@/test/world";
+import { connection, detail, provider, request, world } from "@/test/world";
 
 const at = "/settings/rules";
 const cap: ErrorRule = { status: 400, match: "daily cap", scope: "connection", reason: "quota_exhausted" };
 const crash: ErrorRule = { status: 500, match: "crashed", scope: "model", reason: "server_error", cooldownMs: 600_000 };
 const long: ErrorRule = { ...cap, status: 429, match: "weekly", cooldownMs: 21_600_000 };
+
+const failed = request("r1", {
+  provider: "openai",
+  outcome: "failure",
+  status: 400,
+  attempts: 1,
+  errorSummary: "Your daily cap is reached",
+});
 
 function gateway(table: RuleTable = {}, part: Partial<SettingField> = {}): Answers {
   const stored = Object.keys(table).length > 0 && { value: writeRules(table), source: "stored" as const };
@@ -21,15 +29,8 @@ function gateway(table: RuleTable = {}, part: Partial<SettingField> = {}): Answe
     ...world({
       providers: [provider("openai", { name: "OpenAI" }), provider("groq", { name: "Groq" })],
       connections: [connection("c1", { provider: "openai", name: "Work" })],
-      requests: [
-        request("r1", {
-          provider: "openai",
-          outcome: "failure",
-          status: 400,
-          attempts: 1,
-          errorSummary: "Your daily cap is reached",
-        }),
-      ],
+      requests: [failed],
+      details: [detail(failed)],
     }),
     ...resilienceWorld({ fields }),
   };
@@ -68,6 +69,13 @@ describe("Settings → Rules", () => {
       /400.*DAILY cap.*Quota used up.*This connection.*10 min/,
     );
     expect(screen.getByText("set here")).toBeVisible();
+  });
+
+  it("is led to by a request that failed", async () => {
+    const { user, path } = open("/requests/r1", fakeHost(gateway()));
+    await user.click(await screen.findByRole("link", { name: "Make a rule for this error" }));
+    expect(await screen.findByRole("button", { name: "Start from 400 Your daily cap is reached" })).toBeVisible();
+    expect(path()).toBe(`${at}/add`);
   });
 
   it("reads the errors of any provider, in the catalogue or not", async () => {
