@@ -100,7 +100,6 @@ export const rules = {
     none: (provider: string) => `No error of ${provider} is on record, so there is nothing to try the rule on.`,
     fits: (n: number, of: number) => (n === 0 ? "The rule fits none of them." : `The rule fits ${n} of ${of}.`),
     fitting: "The rule fits",
-    use: (status: number, text: string) => `Start from ${status} ${text}`,
   },
   create: "Add rule",
   save: "Save",

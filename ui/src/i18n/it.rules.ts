@@ -106,7 +106,6 @@ export const rules: Messages["rules"] = {
     none: (provider) => `Non c'è alcun errore di ${provider} su cui provare la regola.`,
     fits: (n, of) => (n === 0 ? "La regola non corrisponde a nessuno." : `La regola corrisponde a ${n} su ${of}.`),
     fitting: "La regola corrisponde",
-    use: (status, text) => `Parti da ${status} ${text}`,
   },
   create: "Aggiungi regola",
   save: "Salva",

@@ -52,14 +52,16 @@ function Line({ error, isFitting, onPick }: LineProps) {
   return (
     <button
       type="button"
-      aria-label={[words.use(status, text), isFitting && words.fitting].filter(Boolean).join(", ")}
       title={connectionName ? `${text} · ${connectionName}` : text}
       onClick={() => onPick({ status: String(status), match: text })}
       className="grid h-8 w-full grid-cols-[28px_minmax(0,1fr)_16px_auto] items-center gap-x-2 rounded-md px-2 text-left text-xs hover:bg-hover"
     >
-      <span className={isFitting ? "font-medium" : "text-ink-soft"}>{status}</span>
-      <span className={cn("truncate font-mono", !isFitting && "text-ink-soft")}>{text}</span>
-      <span>{isFitting && <Check aria-hidden className="size-4 text-ready" />}</span>
+      <span className={isFitting ? "font-medium" : "text-ink-soft"}>{status}</span>{" "}
+      <span className={cn("truncate font-mono", !isFitting && "text-ink-soft")}>{text}</span>{" "}
+      <span>
+        {isFitting && <Check aria-hidden className="size-4 text-ready" />}
+        {isFitting && <span className="sr-only">{words.fitting}</span>}
+      </span>{" "}
       <RelativeTime at={at} className="min-w-16 text-right text-ink-faint" />
     </button>
   );
