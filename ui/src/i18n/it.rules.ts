@@ -92,7 +92,7 @@ export const rules: Messages["rules"] = {
   restHelp: (ceiling) =>
     `Per esempio 90 s, 10 min o 6 h; vuoto è come al solito. Altri errori la raddoppiano, fino a ${ceiling}. Un tempo indicato dal provider stesso può avere la precedenza.`,
   restHeld: (ceiling) => `Un riposo non annunciato dal provider dura al massimo ${ceiling}.`,
-  restCeiling: "Cambia il limite",
+  restCeiling: "Cambialo",
   problems: {
     status: (lowest, highest) => `Uno stato da ${lowest} a ${highest}.`,
     match: "Un po' del testo dell'errore.",

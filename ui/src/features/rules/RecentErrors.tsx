@@ -1,6 +1,6 @@
 /** What a provider said lately: to start a rule from, and to see which of it the rule fits. */
 import { Check } from "lucide-react";
-import { SkeletonRows } from "@/components/States";
+import { ErrorLine, SkeletonRows } from "@/components/States";
 import { RelativeTime } from "@/components/Time";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
@@ -23,6 +23,8 @@ export function RecentErrors({ draft, onPick }: RecentErrorsProps) {
   const fitting = errors.filter((error) => fits(draft, error)).length;
   // Said a moment after the typing, so that not every letter is.
   const told = useSettled(draft.match.trim() && errors.length > 0 ? words.fits(fitting, errors.length) : "", TYPING_MS);
+  const failed = connections.error ?? requests.error;
+  if (failed) return <ErrorLine error={failed} />;
   if (connections.isPending || requests.isPending) return <SkeletonRows rows={2} height={32} />;
   if (errors.length === 0) return <p className="text-ink-faint text-xs">{words.none(name)}</p>;
   return (

@@ -202,7 +202,11 @@ function RestHelp({ rest, ceiling }: { rest: string; ceiling: number | null }) {
   return (
     <span className="text-degraded">
       {words.restHeld(format.span(ceiling))}{" "}
-      <Link to="/settings/lockout" hash="modelLockout.maxCooldownMs" className="text-accent-text hover:underline">
+      <Link
+        to="/settings/lockout"
+        hash="modelLockout.maxCooldownMs"
+        className="whitespace-nowrap text-accent-text hover:underline"
+      >
         {words.restCeiling}
       </Link>
     </span>

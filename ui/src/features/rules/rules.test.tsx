@@ -246,6 +246,10 @@ describe("Settings → Rules", () => {
     const silent = open(at, fakeHost({ ...gateway(), settings_fields: () => refuse({ code: "internal_error" }) }));
     expect(await screen.findByRole("alert")).toHaveTextContent("The gateway ran into a problem of its own.");
     silent.unmount();
+    const broken = { ...gateway({ openai: [cap] }), requests_list: () => refuse({ code: "internal_error" }) };
+    const untried = open(`${at}/openai/1`, fakeHost(broken));
+    expect(await screen.findByRole("alert")).toHaveTextContent("The gateway ran into a problem of its own.");
+    untried.unmount();
     open(`${at}/openai/3`, fakeHost(gateway({ openai: [cap] })));
     expect(await screen.findAllByText("This rule no longer exists")).not.toHaveLength(0);
   });
