@@ -36,6 +36,7 @@ import { readSearch } from "@/features/requests/search";
 import { ResilienceScreen } from "@/features/resilience/ResilienceScreen";
 import { SecurityScreen } from "@/features/security/SecurityScreen";
 import { GeneralScreen } from "@/features/settings/GeneralScreen";
+import { TrafficScreen } from "@/features/settings/TrafficScreen";
 import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
 import { SimulateScreen } from "@/features/simulate/SimulateScreen";
@@ -180,6 +181,7 @@ const settings = createRoute({
   },
 });
 const general = createRoute({ getParentRoute: () => settings, path: "/general", component: GeneralScreen });
+const traffic = createRoute({ getParentRoute: () => settings, path: "/traffic", component: TrafficScreen });
 const resilience = createRoute({ getParentRoute: () => settings, path: "/resilience", component: ResilienceScreen });
 const modelCooldowns = createRoute({
   getParentRoute: () => settings,
@@ -219,6 +221,7 @@ const routeTree = root.addChildren([
   ]),
   settings.addChildren([
     general,
+    traffic,
     resilience,
     modelCooldowns,
     lockout,

@@ -20,6 +20,7 @@ import {
 } from "./it.resilience";
 import { accounts } from "./it.routing";
 import { simulate } from "./it.simulate";
+import { traffic } from "./it.traffic";
 import { usage } from "./it.usage";
 import { counter } from "./plural";
 
@@ -340,6 +341,7 @@ export const it: Messages = {
   quota,
   pools,
   simulate,
+  traffic,
   usage,
   requests,
   resilience,
@@ -575,6 +577,7 @@ export const it: Messages = {
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",
     notAFigure: "Dev'essere un numero.",
+    notASize: "Deve essere una quantità di memoria, per esempio 64 MiB.",
     notASpan: "Deve essere una durata, per esempio 30 s o 2 min.",
     automatic: "automatico",
     on: "acceso",
@@ -612,7 +615,16 @@ export const it: Messages = {
         help: "Un'origine per riga, per esempio https://app.example. Vuoto respinge ogni pagina web.",
       },
     },
-    units: { ms: "ms", tokens: "token", bytes: "byte", seconds: "s", percent: "%", days: "giorni" },
+    units: {
+      ms: "ms",
+      tokens: "token",
+      bytes: "byte",
+      seconds: "s",
+      percent: "%",
+      days: "giorni",
+      minutes: "min",
+      "per second": "al secondo",
+    },
   },
 
   agents: {

@@ -12,6 +12,7 @@ export type FieldWords = {
 export function fieldWords(path: string, messages: Messages): FieldWords {
   const fields: Readonly<Record<string, FieldWords>> = {
     ...messages.settings.fields,
+    ...messages.traffic.fields,
     ...messages.resilience.fields,
     ...messages.limits.fields,
     ...messages.accounts.fields,
@@ -23,6 +24,7 @@ export function fieldWords(path: string, messages: Messages): FieldWords {
 
 /** What a word of the wire means among the choices of a setting; the word itself where nothing better is known. */
 export function choiceWord(word: string, messages: Messages): string {
-  const choices: Readonly<Record<string, string>> = messages.combos.choices;
+  const { combos, flags, traffic } = messages;
+  const choices: Readonly<Record<string, string>> = { ...combos.choices, ...flags.choices, ...traffic.choices };
   return choices[word] ?? word;
 }
