@@ -3,6 +3,7 @@ import { createRootRoute, createRoute, createRouter, type RouterHistory, redirec
 import { AppShell, Crashed, NotFound } from "@/app/AppShell";
 import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
+import { ComboDefaultsScreen } from "@/features/combos/ComboDefaultsScreen";
 import { ComboScreen, NewComboScreen } from "@/features/combos/ComboScreen";
 import { CombosScreen } from "@/features/combos/CombosScreen";
 import { ComboTestPanel } from "@/features/combos/ComboTestPanel";
@@ -125,6 +126,11 @@ const exportCombos = createRoute({
   component: ExportPanel,
 });
 const newCombo = createRoute({ getParentRoute: () => root, path: "/combos/new", component: NewComboScreen });
+const comboDefaults = createRoute({
+  getParentRoute: () => root,
+  path: "/combos/defaults",
+  component: ComboDefaultsScreen,
+});
 const combo = createRoute({ getParentRoute: () => root, path: "/combos/$comboId", component: ComboScreen });
 
 const comboTest = createRoute({
@@ -210,6 +216,7 @@ const routeTree = root.addChildren([
   provider.addChildren([addConnection, endpoint, connection]),
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
+  comboDefaults,
   combo.addChildren([comboTest]),
   monitoring.addChildren([
     health.addChildren([breaker]),

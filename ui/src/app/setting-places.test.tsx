@@ -22,7 +22,13 @@ const withoutPlace: Readonly<Record<string, string>> = {
   providerQuotaOverrides: "a table for installations; the management API takes it",
   providerErrorRules: "a table of rules; the management API takes it",
   providerOverrides: "a table for installations; the management API takes it",
-  "comboDefaults.": "are drawn in each combo",
+  "comboDefaults.responseValidation": "nothing reads it yet",
+  "comboDefaults.reasoningTokenBufferEnabled": "nothing reads it yet",
+  "comboDefaults.fallbackCompressionMode": "kept for documents that carry it; prompts are never compressed",
+  "comboDefaults.fallbackCompressionThreshold": "kept for documents that carry it; prompts are never compressed",
+  "comboDefaults.shadowRouting.": "no copies are sent yet",
+  "comboDefaults.evalRouting": "nothing reads it yet",
+  "comboDefaults.autoConfig.weights": "are chosen by a ready-made balance; each combo can weigh for itself",
 };
 
 function excused(path: string): boolean {
@@ -80,7 +86,9 @@ describe("every setting of the gateway", () => {
       feature_flags_list: () => ({ flags }),
       model_cooldowns_list: () => ({ items: [] }),
     });
-    const { container } = open(place, host);
+    const { container, user } = open(place, host);
+    await waitFor(() => expect(container.querySelector("[data-setting]")).not.toBeNull());
+    for (const fold of container.querySelectorAll("h2 button[aria-expanded=false]")) await user.click(fold);
     const wanted = placed.filter((setting) => setting.place === place).map(({ path }) => settingKey(path));
     await waitFor(() => {
       const missing = wanted.filter((key) => container.querySelector(`[data-setting="${key}"]`) === null);

@@ -19,7 +19,8 @@ export function fieldWords(path: string, messages: Messages): FieldWords {
     ...messages.flags.fields,
     ...messages.combos.fields,
   };
-  return fields[path] ?? fields[settingKey(path)] ?? { label: path };
+  const ofCombos = path.replace(/^comboDefaults\./, "combo.");
+  return fields[path] ?? fields[settingKey(path)] ?? fields[ofCombos] ?? { label: path };
 }
 
 /** What a word of the wire means among the choices of a setting; the word itself where nothing better is known. */

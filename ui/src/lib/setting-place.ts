@@ -1,8 +1,10 @@
 /** On which screen a setting is. What stands on none has no place, and is not offered. */
+import { FOR_ALL, isComboSetting } from "./combo-settings";
 import { settingKey } from "./setting-key";
 import { trafficSectionOf } from "./traffic-settings";
 
 export type SettingPlace =
+  | "/combos/defaults"
   | "/settings/general"
   | "/settings/traffic"
   | "/settings/resilience"
@@ -50,6 +52,7 @@ const beginnings: readonly (readonly [string, SettingPlace])[] = [
 
 export function settingPlace(path: string): SettingPlace | undefined {
   if (trafficSectionOf(path)) return "/settings/traffic";
+  if (path.startsWith(FOR_ALL)) return isComboSetting(path.slice(FOR_ALL.length)) ? "/combos/defaults" : undefined;
   const key = settingKey(path);
   const [, place] = beginnings.find(([beginning]) => key.startsWith(beginning)) ?? [];
   return place ?? single[key] ?? groups[key.split(".")[0] ?? ""];

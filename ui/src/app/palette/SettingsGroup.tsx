@@ -71,5 +71,5 @@ function sectionName(key: string, { resilience, limits, traffic, flags }: Messag
 
 function screenName(place: string, messages: Messages): string | undefined {
   const entry = navigation.flatMap(({ entries }) => entries).find(({ to }) => to === place);
-  return entry?.label(messages);
+  return place === "/combos/defaults" ? messages.combos.defaults.title : entry?.label(messages);
 }
