@@ -99,7 +99,10 @@ export function invalidate(
   });
 }
 
-/** Keeps every read current. Used once, by the shell. Returns whether the gateway can be heard. */
+/**
+ * Keeps every read current, while somebody can see it: out of sight, what changed is remembered and read again on return.
+ * Used once, by the shell. Returns whether the gateway can be heard.
+ */
 export function useLiveUpdates(): boolean {
   const host = useHost();
   const client = useQueryClient();
@@ -107,6 +110,7 @@ export function useLiveUpdates(): boolean {
   useEffect(() => {
     let heard = true;
     const summed = new Set<Topic>();
+    const missed = new Set<Topic>();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const sumUp = () => {
       timer = undefined;
@@ -116,6 +120,10 @@ export function useLiveUpdates(): boolean {
     const stop = host.subscribe({
       changed: ({ topics, at }) => {
         setReference(Date.parse(at));
+        if (document.hidden) {
+          for (const topic of topics) missed.add(topic);
+          return;
+        }
         void invalidate(client, topics, "single");
         for (const topic of topics) summed.add(topic);
         timer ??= setTimeout(sumUp, SUMS_EVERY_MS);
@@ -127,7 +135,14 @@ export function useLiveUpdates(): boolean {
         setConnected(now);
       },
     });
+    const onSight = () => {
+      if (document.hidden || missed.size === 0) return;
+      void invalidate(client, [...missed]);
+      missed.clear();
+    };
+    document.addEventListener("visibilitychange", onSight);
     return () => {
+      document.removeEventListener("visibilitychange", onSight);
       clearTimeout(timer);
       stop();
     };
