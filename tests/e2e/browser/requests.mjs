@@ -75,12 +75,10 @@ export async function requests(checks, stage) {
       await attempts.filter({ hasText: "openai/m1" }).getByText("Answered").waitFor();
       await story.getByText("Priority", { exact: true }).waitFor();
       await story.getByRole("link", { name: "crew" }).waitFor();
-      const leftOut = story.locator("section").filter({ hasText: "Resting" });
-      await leftOut.getByText("Switched off").first().waitFor();
-      await leftOut
-        .getByRole("link", { name: /connection|Resting/i })
-        .first()
-        .click();
+      const leftOut = story.locator("section").filter({ hasText: "Left out" });
+      await leftOut.getByText("anthropic/m1").waitFor();
+      await leftOut.getByText("Somebody switched this connection off.").waitFor();
+      await leftOut.getByRole("link", { name: "Open connection" }).click();
       await page.waitForURL(`**/providers/anthropic/connections/${resting.id}`);
     }),
   );
