@@ -70,7 +70,6 @@ export const traffic = {
     "gateway.maxConnections": {
       label: "Connections at the same time",
       help: "Further ones wait. A change applies after a restart.",
-      unit: "connections",
     },
     "gateway.drainTimeoutMs": {
       label: "Time to finish when the gateway stops",

@@ -74,7 +74,6 @@ export const traffic: Messages["traffic"] = {
     "gateway.maxConnections": {
       label: "Connessioni contemporanee",
       help: "Le altre aspettano. Una modifica vale dopo un riavvio.",
-      unit: "connessioni",
     },
     "gateway.drainTimeoutMs": {
       label: "Tempo per finire quando il gateway si ferma",
