@@ -3,6 +3,7 @@ import { createRootRoute, createRoute, createRouter, type RouterHistory, redirec
 import { AppShell, Crashed, NotFound } from "@/app/AppShell";
 import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
+import { ComboDefaultsScreen } from "@/features/combos/ComboDefaultsScreen";
 import { ComboScreen, NewComboScreen } from "@/features/combos/ComboScreen";
 import { CombosScreen } from "@/features/combos/CombosScreen";
 import { ComboTestPanel } from "@/features/combos/ComboTestPanel";
@@ -38,6 +39,7 @@ import { AddRulePanel, RulePanel } from "@/features/rules/RulePanels";
 import { RulesScreen } from "@/features/rules/RulesScreen";
 import { SecurityScreen } from "@/features/security/SecurityScreen";
 import { GeneralScreen } from "@/features/settings/GeneralScreen";
+import { TrafficScreen } from "@/features/settings/TrafficScreen";
 import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
 import { SimulateScreen } from "@/features/simulate/SimulateScreen";
@@ -126,6 +128,11 @@ const exportCombos = createRoute({
   component: ExportPanel,
 });
 const newCombo = createRoute({ getParentRoute: () => root, path: "/combos/new", component: NewComboScreen });
+const comboDefaults = createRoute({
+  getParentRoute: () => root,
+  path: "/combos/defaults",
+  component: ComboDefaultsScreen,
+});
 const combo = createRoute({ getParentRoute: () => root, path: "/combos/$comboId", component: ComboScreen });
 
 const comboTest = createRoute({
@@ -182,6 +189,7 @@ const settings = createRoute({
   },
 });
 const general = createRoute({ getParentRoute: () => settings, path: "/general", component: GeneralScreen });
+const traffic = createRoute({ getParentRoute: () => settings, path: "/traffic", component: TrafficScreen });
 const resilience = createRoute({ getParentRoute: () => settings, path: "/resilience", component: ResilienceScreen });
 const modelCooldowns = createRoute({
   getParentRoute: () => settings,
@@ -226,6 +234,7 @@ const routeTree = root.addChildren([
   provider.addChildren([addConnection, endpoint, connection]),
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
+  comboDefaults,
   combo.addChildren([comboTest]),
   monitoring.addChildren([
     health.addChildren([breaker]),
@@ -237,6 +246,7 @@ const routeTree = root.addChildren([
   ]),
   settings.addChildren([
     general,
+    traffic,
     resilience,
     modelCooldowns,
     lockout,

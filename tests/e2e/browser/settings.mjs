@@ -1,5 +1,6 @@
 /** Appearance, language and the gateway's port; and the gateway going away while somebody looks. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { askAsOpenAiTool } from "../support/agent.mjs";
 import { freePort, occupyPort } from "../support/ports.mjs";
 import { PROVIDER_KEY } from "../support/upstream.mjs";
@@ -135,6 +136,46 @@ export async function settings(checks, stage) {
       const field = page.getByLabel("Listening address");
       await eventually("the setting can be changed at once", () =>
         field.evaluate((element) => element === element.ownerDocument.activeElement),
+      );
+    }),
+  );
+
+  await checks.check("the list of settings that the window's tests go by is the gateway's own", (folder) =>
+    stage.play(folder, settled, async ({ gateway }) => {
+      const list = new URL("../../../ui/src/test/gateway-fields.jsonl", import.meta.url);
+      const listed = (await readFile(list, "utf8")).trim().split("\n");
+      const { fields } = await gateway.call("GET", "/settings/fields");
+      const names = ["path", "kind", "unit", "min", "max", "choices", "default", "env"];
+      const declared = fields.map((/** @type {any} */ field) =>
+        Object.fromEntries(names.map((name) => [name, field[name]])),
+      );
+      assert.deepEqual(
+        listed.map((line) => JSON.parse(line)),
+        declared,
+      );
+    }),
+  );
+
+  await checks.check("traffic's settings are saved, and a proxy needs its address first", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway }) => {
+      const stored = () => gateway.call("GET", "/settings");
+      await page.goto("/settings/traffic");
+      const proxy = page.getByLabel("Proxy", { exact: true });
+      await proxy.selectOption("My own");
+      await page.getByText("Enter the address of the proxy first.").waitFor();
+      const address = page.getByLabel("Address of the proxy");
+      await address.fill("http://127.0.0.1:3128");
+      await address.press("Enter");
+      await eventually("the address is stored", async () => (await stored()).network.proxyUrl !== null);
+      await proxy.selectOption("My own");
+      await eventually("the proxy is in use", async () => (await stored()).network.proxyMode === "custom");
+      const largest = page.getByLabel("Largest request");
+      await largest.fill("1 KiB");
+      await largest.press("Enter");
+      await eventually("the limit is stored", async () => (await stored()).gateway.bodyLimitBytes === 1_024);
+      await assert.rejects(
+        askAsOpenAiTool({ url: gateway.url, key: await gateway.makeKey("Long"), model: "m".repeat(2_000) }),
+        /^Error: 413 /,
       );
     }),
   );

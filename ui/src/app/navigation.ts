@@ -5,6 +5,7 @@
 import type { LinkProps } from "@tanstack/react-router";
 import {
   Activity,
+  ArrowLeftRight,
   Bot,
   ChartColumn,
   CircleHelp,
@@ -65,6 +66,7 @@ export const navigation: readonly NavigationGroup[] = [
     title: (m) => m.shell.settings,
     entries: [
       { to: "/settings/general", icon: SlidersHorizontal, label: (m) => m.shell.general },
+      { to: "/settings/traffic", icon: ArrowLeftRight, label: (m) => m.traffic.title },
       { to: "/settings/resilience", icon: LifeBuoy, label: (m) => m.shell.resilience },
       { to: "/settings/cooldowns", icon: Snowflake, label: (m) => m.shell.modelCooldowns },
       { to: "/settings/lockout", icon: Lock, label: (m) => m.shell.modelLockout },

@@ -118,18 +118,26 @@ function gathering(after: number, tell: (topics: readonly Topic[]) => void) {
   };
 }
 
-/** Keeps every read current. Used once, by the shell. Returns whether the gateway can be heard. */
+/**
+ * Keeps every read current, while somebody can see it: out of sight, what changed is remembered and read again on return.
+ * Used once, by the shell. Returns whether the gateway can be heard.
+ */
 export function useLiveUpdates(): boolean {
   const host = useHost();
   const client = useQueryClient();
   const [connected, setConnected] = useState(true);
   useEffect(() => {
     let heard = true;
+    const missed = new Set<Topic>();
     const periods = [...new Set(Object.values(sums))];
     const later = periods.map((every) => gathering(every, (topics) => void invalidate(client, topics, every)));
     const stop = host.subscribe({
       changed: ({ topics, at }) => {
         setReference(Date.parse(at));
+        if (document.hidden) {
+          for (const topic of topics) missed.add(topic);
+          return;
+        }
         void invalidate(client, topics, 0);
         for (const each of later) each.add(topics);
       },
@@ -140,7 +148,14 @@ export function useLiveUpdates(): boolean {
         setConnected(now);
       },
     });
+    const onSight = () => {
+      if (document.hidden || missed.size === 0) return;
+      void invalidate(client, [...missed]);
+      missed.clear();
+    };
+    document.addEventListener("visibilitychange", onSight);
     return () => {
+      document.removeEventListener("visibilitychange", onSight);
       for (const each of later) each.stop();
       stop();
     };

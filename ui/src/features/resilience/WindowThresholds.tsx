@@ -10,6 +10,7 @@ import { useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
 import { membersOf } from "@/lib/json-members";
 import type { NumberLines } from "@/lib/number-lines";
+import { settingKey } from "@/lib/setting-key";
 
 type Props = { field: Field; settings: ReturnType<typeof useSettings> };
 
@@ -29,6 +30,7 @@ export function WindowThresholds({ field, settings }: Props) {
   const error = problem ?? settings.refused(field.path);
   return (
     <FieldRow
+      anchor={settingKey(field.path)}
       htmlFor={id}
       helpId={`${id}-help`}
       label={<span title={field.path}>{label}</span>}
