@@ -39,6 +39,7 @@ pub(super) struct Response<'a> {
     pub(super) id: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) model: Option<Text<'a>>,
+    pub(super) created_at: Option<Whole>,
     #[serde(borrow)]
     pub(super) status: Option<Text<'a>>,
     #[serde(borrow)]
