@@ -37,7 +37,7 @@ export const gemini = {
 
 function readError(message) {
   try {
-    return JSON.parse(message).error ?? {};
+    return JSON.parse(message.slice(message.indexOf("{"))).error ?? {};
   } catch {
     return {};
   }

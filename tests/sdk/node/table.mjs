@@ -95,7 +95,9 @@ async function attempt(client, upstream, asked, expected, heard) {
   return compare(expected, heard);
 }
 
-const wordOf = (client, status) => book.errors[status][client.dialect] ?? book.errors[status].type;
+function wordOf(client, status) {
+  return book.errors[status][client.dialect] ?? book.errors[status].type;
+}
 
 /** The exception for an error instead of an answer. */
 function wantedWhole(client, upstream, { status, says, codes }) {
@@ -109,9 +111,8 @@ function wantedWhole(client, upstream, { status, says, codes }) {
 
 /** The exception for a stream that began well. */
 function wantedMidway(client, { status, says, code }) {
-  const told = book.midway[client.name];
-  const word = told.word ? wordOf(client, status) : null;
-  return { kind: told.kind, status: told.status === "told" ? status : told.status, word, codes: [code], says };
+  const shown = { status, word: wordOf(client, status), code, ...book.midway[client.name] };
+  return { ...shown, codes: [shown.code], says };
 }
 
 function differs(wanted, problem) {

@@ -143,10 +143,9 @@ def wanted_whole(client: Client, upstream: str, expected: dict) -> dict:
 
 def wanted_midway(client: Client, expected: dict) -> dict:
     """The exception for a stream that began well."""
-    told = BOOK["midway"][client.name]
-    status = expected["status"] if told["status"] == "told" else told["status"]
-    word = word_of(client, expected["status"]) if told["word"] else None
-    return {"kind": told["kind"], "status": status, "word": word, "codes": [expected["code"]], "says": expected["says"]}
+    told = {"status": expected["status"], "word": word_of(client, expected["status"]), "code": expected["code"]}
+    shown = told | BOOK["midway"][client.name]
+    return shown | {"codes": [shown["code"]], "says": expected["says"]}
 
 
 def differs(wanted: dict, problem: Problem) -> str | None:
