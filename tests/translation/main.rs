@@ -12,4 +12,5 @@ mod inline_think;
 mod ollama;
 mod quirks;
 mod refusals;
+mod usage;
 mod world;
