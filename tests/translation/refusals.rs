@@ -5,7 +5,7 @@ use domain::Dialect;
 use fake_upstream::{Answer, Step};
 use serde_json::{Value, json};
 
-use crate::world::{DIALECTS, Upstreams};
+use crate::world::{DIALECTS, Upstreams, chunks_of};
 
 /// Status and words that a client is told; `type` and `code` of OpenAI, `type` of Anthropic, `status` of Google.
 struct Told {
@@ -122,6 +122,64 @@ fn first_event(upstream: Dialect, status: u16) -> Step {
 async fn an_error_inside_a_stream_before_its_first_word_is_told_with_its_status() {
     // Decision 15.
     all_are_told(&[400, 404, 429, 500], first_event).await;
+}
+
+/// The same after some text.
+fn later_event(upstream: Dialect, status: u16) -> Step {
+    let Step::Sse(mut frames) = first_event(upstream, status) else { panic!("a stream") };
+    let begun = match upstream {
+        Dialect::Messages => concat!(
+            "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"m\",\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
+            "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+            "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hello\"}}\n\n",
+        ),
+        _ => {
+            "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"},\"finish_reason\":null}]}\n\n"
+        }
+    };
+    frames.insert(0, (begun.into(), std::time::Duration::ZERO));
+    Step::Sse(frames)
+}
+
+#[tokio::test]
+async fn an_error_after_the_first_words_keeps_its_status_and_its_kind() {
+    let upstreams = Upstreams::start().await;
+    for upstream in [Dialect::Chat, Dialect::Messages] {
+        for client in DIALECTS.into_iter().filter(|client| *client != upstream) {
+            for status in [400, 429, 500, 529] {
+                let case = format!("{client} over {upstream}: {status}");
+                let connection = upstreams.of(upstream);
+                upstreams.world.script_model(connection, "m1").then(later_event(upstream, status));
+                let ask = Upstreams::ask(client, upstream, true);
+                let agent = upstreams.world.agent().with("user-agent", "OpenAI/Python 2.9.0");
+                let reply = agent.post(&ask.path, ask.body).await;
+                assert_eq!(reply.status, 200, "{case}: {}", reply.text());
+                let last = chunks_of(&reply).pop().expect("an end");
+                let (told, error) = (told(status), &last["error"]);
+                match client {
+                    Dialect::Chat => assert_eq!(
+                        (&error["type"], &error["code"]),
+                        (&json!(told.openai.0), &json!(told.openai.1)),
+                        "{case}"
+                    ),
+                    Dialect::Messages => assert_eq!(error["type"], told.anthropic, "{case}"),
+                    Dialect::Gemini => {
+                        assert_eq!(
+                            (&error["code"], &error["status"]),
+                            (&json!(status.min(503)), &json!(told.gemini)),
+                            "{case}"
+                        );
+                    }
+                    Dialect::Responses => assert_eq!(last["response"]["status"], "failed", "{case}: {last}"),
+                }
+                let message = if client == Dialect::Responses { &last["response"]["error"] } else { error };
+                assert_eq!(message["message"], WORDS, "{case}: {last}");
+                upstreams.world.reset(connection).await;
+                upstreams.world.forgive(connection);
+            }
+        }
+    }
+    upstreams.world.check_invariants().await;
 }
 
 #[tokio::test]
