@@ -12,5 +12,6 @@ mod inline_think;
 mod ollama;
 mod quirks;
 mod refusals;
+mod tools;
 mod usage;
 mod world;
