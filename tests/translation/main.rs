@@ -18,3 +18,4 @@ mod refusals;
 mod tools;
 mod usage;
 mod world;
+mod wrong_values;

@@ -34,6 +34,8 @@ import { RequestPanel } from "@/features/requests/RequestPanel";
 import { RequestsScreen } from "@/features/requests/RequestsScreen";
 import { readSearch } from "@/features/requests/search";
 import { ResilienceScreen } from "@/features/resilience/ResilienceScreen";
+import { AddRulePanel, RulePanel } from "@/features/rules/RulePanels";
+import { RulesScreen } from "@/features/rules/RulesScreen";
 import { SecurityScreen } from "@/features/security/SecurityScreen";
 import { GeneralScreen } from "@/features/settings/GeneralScreen";
 import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
@@ -187,6 +189,22 @@ const modelCooldowns = createRoute({
   component: ModelCooldownsScreen,
 });
 const lockout = createRoute({ getParentRoute: () => settings, path: "/lockout", component: ModelLockoutScreen });
+const rules = createRoute({ getParentRoute: () => settings, path: "/rules", component: RulesScreen });
+const addRule = createRoute({
+  getParentRoute: () => rules,
+  path: "/add",
+  validateSearch: (search): { provider?: string } => ({
+    ...(typeof search.provider === "string" && { provider: search.provider }),
+  }),
+  staticData: panel,
+  component: AddRulePanel,
+});
+const rule = createRoute({
+  getParentRoute: () => rules,
+  path: "/$providerId/$position",
+  staticData: panel,
+  component: RulePanel,
+});
 const flags = createRoute({ getParentRoute: () => settings, path: "/flags", component: FlagsScreen });
 const names = createRoute({ getParentRoute: () => settings, path: "/names", component: NamesScreen });
 const addName = createRoute({ getParentRoute: () => names, path: "/add", staticData: panel, component: AddNamePanel });
@@ -222,6 +240,7 @@ const routeTree = root.addChildren([
     resilience,
     modelCooldowns,
     lockout,
+    rules.addChildren([addRule, rule]),
     flags,
     names.addChildren([addName, name]),
     keys.addChildren([addKey, key]),

@@ -61,6 +61,41 @@ export async function settings(checks, stage) {
     }),
   );
 
+  await checks.check("a rule for an error holds from the next request on, and ends with its removal", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway, upstream }) => {
+      const { id } = await gateway.connect("openai", "Work", {
+        apiKey: PROVIDER_KEY,
+        baseUrl: upstream.baseUrl("openai"),
+      });
+      await gateway.answerAtOnce();
+      const ask = { url: gateway.url, key: await gateway.makeKey("Rules"), model: "openai/m-400" };
+      const minutesOfRest = async () => {
+        await assert.rejects(askAsOpenAiTool(ask));
+        const [work] = await gateway.connections("openai");
+        const until = work?.rateLimitedUntil;
+        return until ? Math.ceil((Date.parse(until) - Date.now()) / 60_000) : 0;
+      };
+      assert.equal(await minutesOfRest(), 0, "a 400 is the request's own fault");
+
+      await page.goto("/settings/rules");
+      await page.getByRole("button", { name: "New rule" }).click();
+      await page.getByRole("button", { name: /^400 the request makes no sense/ }).click();
+      await page.getByLabel("The error says").fill("MAKES NO SENSE");
+      await page.getByText("The rule fits 1 of 1.").waitFor();
+      await page.getByLabel("For", { exact: true }).fill("20");
+      await page.getByRole("button", { name: "Add rule" }).click();
+      const rules = page.getByRole("grid", { name: "Rules of OpenAI" });
+      await rules.getByText("20 min").waitFor();
+      assert.equal(await minutesOfRest(), 20);
+
+      await gateway.call("POST", `/providers/${id}/reset`);
+      await rules.getByText("MAKES NO SENSE").click();
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByText("No rule of your own yet").waitFor();
+      assert.equal(await minutesOfRest(), 0);
+    }),
+  );
+
   await checks.check("a port that is taken is refused with the reason, and a free one is moved to", (folder) =>
     stage.play(folder, settled, async ({ page, gateway }) => {
       const taken = await occupyPort();

@@ -18,6 +18,7 @@ import {
   resilience,
 } from "./en.resilience";
 import { accounts } from "./en.routing";
+import { rules } from "./en.rules";
 import { simulate } from "./en.simulate";
 import { usage } from "./en.usage";
 import { counter } from "./plural";
@@ -339,6 +340,7 @@ export const en = {
   usage,
   requests,
   resilience,
+  rules,
   security,
 
   setup: {

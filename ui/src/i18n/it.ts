@@ -19,6 +19,7 @@ import {
   resilience,
 } from "./it.resilience";
 import { accounts } from "./it.routing";
+import { rules } from "./it.rules";
 import { simulate } from "./it.simulate";
 import { usage } from "./it.usage";
 import { counter } from "./plural";
@@ -343,6 +344,7 @@ export const it: Messages = {
   usage,
   requests,
   resilience,
+  rules,
   security,
 
   setup: {

@@ -17,6 +17,7 @@ export function fieldWords(path: string, messages: Messages): FieldWords {
     ...messages.accounts.fields,
     ...messages.flags.fields,
     ...messages.combos.fields,
+    ...messages.rules.fields,
   };
   return fields[path] ?? fields[settingKey(path)] ?? { label: path };
 }

@@ -6,6 +6,7 @@ describe("the place of a setting", () => {
     expect(settingPlace("resilienceSettings.providerBreaker.oauth.resetTimeoutMs")).toBe("/settings/resilience");
     expect(settingPlace("modelLockout.enabled")).toBe("/settings/lockout");
     expect(settingPlace("gateway.bindAddress")).toBe("/settings/security");
+    expect(settingPlace("providerErrorRules")).toBe("/settings/rules");
   });
 
   it("is unknown where no screen draws it", () => {

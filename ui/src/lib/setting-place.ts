@@ -1,7 +1,12 @@
 /** On which screen a setting is. What stands on none has no place, and is not offered. */
 import { settingKey } from "./setting-key";
 
-export type SettingPlace = "/settings/general" | "/settings/resilience" | "/settings/lockout" | "/settings/security";
+export type SettingPlace =
+  | "/settings/general"
+  | "/settings/resilience"
+  | "/settings/lockout"
+  | "/settings/rules"
+  | "/settings/security";
 
 const groups: Readonly<Record<string, SettingPlace>> = {
   modelLockout: "/settings/lockout",
@@ -22,6 +27,7 @@ const single: Readonly<Record<string, SettingPlace>> = {
   "gateway.bindAddress": "/settings/security",
   "gateway.allowedHosts": "/settings/security",
   "gateway.corsOrigins": "/settings/security",
+  providerErrorRules: "/settings/rules",
 };
 
 export function settingPlace(path: string): SettingPlace | undefined {
