@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use acceptance::Reply;
 use bytes::Bytes;
 use dialects::canonical::Answer;
 use dialects::{FinishReason, PartKind};
@@ -9,7 +10,7 @@ use domain::Dialect;
 use fake_upstream::Step;
 use serde_json::Value;
 
-use crate::world::{DIALECTS, Upstreams, heard, text};
+use crate::world::{DIALECTS, Upstreams, chunks_of, heard, text};
 
 /// A Chat stream of these deltas; the last chunk is written by hand.
 fn chat(deltas: &[&str], last: &str) -> String {
@@ -183,4 +184,58 @@ async fn counts_that_begin_at_zero_end_at_their_totals() {
         }
         assert_eq!(text(&answer), "Hello", "{client}");
     }
+}
+
+/// A Responses stream whose only item refuses in two pieces.
+const REFUSING: &str = concat!(
+    "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"resp_1\",\"model\":\"m\",\"status\":\"in_progress\",\"output\":[]}}\n\n",
+    "event: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"sequence_number\":1,\"output_index\":0,\"item\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\n",
+    "event: response.content_part.added\ndata: {\"type\":\"response.content_part.added\",\"sequence_number\":2,\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,\"part\":{\"type\":\"refusal\",\"refusal\":\"\"}}\n\n",
+    "event: response.refusal.delta\ndata: {\"type\":\"response.refusal.delta\",\"sequence_number\":3,\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,\"delta\":\"I will \"}\n\n",
+    "event: response.refusal.delta\ndata: {\"type\":\"response.refusal.delta\",\"sequence_number\":4,\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,\"delta\":\"not\"}\n\n",
+    "event: response.refusal.done\ndata: {\"type\":\"response.refusal.done\",\"sequence_number\":5,\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,\"refusal\":\"I will not\"}\n\n",
+    "event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"sequence_number\":6,\"output_index\":0,\"item\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"refusal\",\"refusal\":\"I will not\"}]}}\n\n",
+    "event: response.completed\ndata: {\"type\":\"response.completed\",\"sequence_number\":7,\"response\":{\"id\":\"resp_1\",\"model\":\"m\",\"status\":\"completed\",\"output\":[{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"refusal\",\"refusal\":\"I will not\"}]}],\"usage\":{\"input_tokens\":3,\"output_tokens\":4,\"total_tokens\":7}}}\n\n",
+);
+
+/// The words of a refusal in a client's own members, which SDKs show apart from an answer's text, or as text where the
+/// dialect has none.
+fn refused_in(client: Dialect, reply: &Reply) -> String {
+    let chunks = chunks_of(reply);
+    let words = chunks.iter().filter_map(|chunk| match client {
+        Dialect::Chat => chunk["choices"][0]["delta"]["refusal"].as_str(),
+        Dialect::Responses => chunk["delta"].as_str().filter(|_| chunk["type"] == "response.refusal.delta"),
+        Dialect::Messages => chunk["delta"]["text"].as_str(),
+        Dialect::Gemini => chunk["candidates"][0]["content"]["parts"][0]["text"].as_str(),
+    });
+    words.collect()
+}
+
+#[tokio::test]
+async fn a_streamed_refusal_reaches_every_client_in_its_own_members() {
+    let deltas = [r#"{"role":"assistant","refusal":"I will "}"#, r#"{"refusal":"not"}"#];
+    let upstreams = Upstreams::start().await;
+    for (upstream, stream) in
+        [(Dialect::Chat, chat(&deltas, &finish("stop"))), (Dialect::Responses, REFUSING.to_owned())]
+    {
+        for client in DIALECTS {
+            for whole in [false, true] {
+                let case = format!("{client} over {upstream}, whole {whole}");
+                let pieces = vec![(Bytes::from(stream.clone()), Duration::ZERO)];
+                upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::Sse(pieces));
+                let reply = upstreams.post(&Upstreams::ask(client, upstream, !whole)).await;
+                let answer = heard(client, &reply, !whole);
+                let said: String = answer.parts.iter().map(|part| part.text.as_str()).collect();
+                assert_eq!(said, "I will not", "{case}: {}", reply.text());
+                let has_words = matches!(client, Dialect::Chat | Dialect::Responses);
+                let kinds: Vec<_> = answer.parts.iter().map(|part| part.kind.clone()).collect();
+                let kind = if has_words { PartKind::Refusal } else { PartKind::Text };
+                assert_eq!(kinds, [kind], "{case}: {}", reply.text());
+                if !whole {
+                    assert_eq!(refused_in(client, &reply), "I will not", "{case}: {}", reply.text());
+                }
+            }
+        }
+    }
+    upstreams.world.check_invariants().await;
 }

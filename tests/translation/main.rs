@@ -4,13 +4,18 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
 mod between_turns;
+mod bounds;
 mod counting;
+mod ends;
 mod every_pair;
 mod handed_requests;
 mod handed_streams;
 mod inline_think;
 mod ollama;
+mod parts;
 mod quirks;
 mod refusals;
+mod tools;
+mod usage;
 mod world;
 mod wrong_values;

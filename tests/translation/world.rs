@@ -4,6 +4,7 @@ use acceptance::{Ask, Connection, Reply, World};
 use dialects::canonical::Answer;
 use dialects::{Decoder, Event, Framing};
 use domain::Dialect;
+use serde_json::Value;
 
 pub(crate) const DIALECTS: [Dialect; 4] = [Dialect::Chat, Dialect::Responses, Dialect::Messages, Dialect::Gemini];
 
@@ -70,6 +71,13 @@ fn streamed(client: Dialect, reply: &Reply) -> Vec<Event> {
     reader.end(&mut events);
     assert_eq!(reader.dropped(), 0, "{client}: {}", reply.text());
     events
+}
+
+/// The objects of a stream's `data` lines, in order.
+pub(crate) fn chunks_of(reply: &Reply) -> Vec<Value> {
+    let lines = reply.text().lines().filter_map(|line| line.strip_prefix("data: "));
+    let chunks = lines.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).expect("JSON"));
+    chunks.collect()
 }
 
 /// All of an answer's text.

@@ -5,7 +5,7 @@ import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, jsonSchema, Output, streamText, tool } from "ai";
-import { filled, key, pdf, png, problem, schema, tools, url, warningsOf } from "./turns.mjs";
+import { filled, key, pdf, png, problem, reasonOf, schema, tools, url, warningsOf } from "./turns.mjs";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
@@ -52,14 +52,11 @@ export const clients = [
 
 function explain(error) {
   const known = APICallError.isInstance(error);
-  const body = known && error.responseBody ? readError(error.responseBody) : {};
-  const word = body.status ?? body.type;
-  return problem(
-    error?.name,
-    known ? error.statusCode : undefined,
-    body.message ?? String(error?.message ?? error),
-    word,
-  );
+  // Midway the SDK hands out what the stream said, as it came.
+  const body = (known ? readError(error.responseBody ?? "") : error) ?? {};
+  const code = typeof body.code === "string" ? body.code : reasonOf(body);
+  const message = body.message ?? String(error?.message ?? error);
+  return problem(error?.name, known ? error.statusCode : undefined, message, body.status ?? body.type, code);
 }
 
 function readError(text) {

@@ -14,7 +14,8 @@ export const messages = {
   problem(error) {
     const details = error?.error?.error ?? {};
     const status = error instanceof Anthropic.APIError ? error.status : undefined;
-    return problem(error?.constructor?.name, status, details.message ?? error?.message ?? "", details.type);
+    const message = details.message ?? error?.message ?? "";
+    return problem(error?.constructor?.name, status, message, details.type, details.code);
   },
   async ask({ model, turns, options, stream }, heard) {
     const body = filled({
@@ -23,6 +24,7 @@ export const messages = {
       system: options.system && [{ type: "text", text: options.system, cache_control: { type: "ephemeral" } }],
       messages: turns.map(written),
       temperature: options.temperature,
+      top_k: options.topK,
       stop_sequences: options.stop,
       thinking: options.reasoning && { type: "enabled", budget_tokens: 1024 },
       tools:

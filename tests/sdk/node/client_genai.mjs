@@ -1,7 +1,7 @@
 // The official Google Gen AI SDK.
 
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI } from "@google/genai";
-import { filled, key, pdf, png, problem, schema, timeout, tools, url, warningsOf } from "./turns.mjs";
+import { filled, key, pdf, png, problem, reasonOf, schema, timeout, tools, url, warningsOf } from "./turns.mjs";
 
 const finishes = { STOP: "stop", MAX_TOKENS: "length" };
 const sdk = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url, timeout, retryOptions: { attempts: 1 } } });
@@ -19,6 +19,7 @@ export const gemini = {
       known ? error.status : undefined,
       body.message ?? error?.message,
       body.status,
+      reasonOf(body),
     );
   },
   async ask({ model, turns, options, stream }, heard) {
@@ -36,7 +37,7 @@ export const gemini = {
 
 function readError(message) {
   try {
-    return JSON.parse(message).error ?? {};
+    return JSON.parse(message.slice(message.indexOf("{"))).error ?? {};
   } catch {
     return {};
   }

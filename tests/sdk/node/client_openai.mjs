@@ -1,14 +1,15 @@
 // The official OpenAI SDK: Chat Completions and Responses.
 
 import OpenAI from "openai";
-import { filled, key, pdf, png, problem, schema, timeout, tools, url, warningsOf } from "./turns.mjs";
+import { filled, key, lastWarnings, pdf, png, problem, schema, timeout, tools, url, warningsOf, watchedFetch } from "./turns.mjs";
 
 const finishes = { stop: "stop", tool_calls: "tool_calls", length: "length" };
-const sdk = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, timeout });
+const sdk = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, timeout, fetch: watchedFetch });
 
 function explain(error) {
   const known = error instanceof OpenAI.APIError;
-  return problem(error?.constructor?.name, known ? error.status : undefined, error?.message ?? "", error?.type);
+  const message = error?.error?.message ?? error?.message ?? "";
+  return problem(error?.constructor?.name, known ? error.status : undefined, message, error?.type, error?.code);
 }
 
 const parsed = (call) => ({ id: call.id, name: call.function.name, arguments: JSON.parse(call.function.arguments) });
@@ -25,6 +26,7 @@ export const chat = {
       max_completion_tokens: options.max,
       temperature: options.temperature,
       stop: options.stop,
+      top_k: options.topK,
       reasoning_effort: options.reasoning,
       tools: options.tools && tools(options).map(([name, tool]) => ({ type: "function", function: { name, ...tool } })),
       tool_choice: options.choice && { type: "function", function: { name: options.choice } },
@@ -41,6 +43,7 @@ export const chat = {
         }
       });
       answer = await runner.finalChatCompletion();
+      heard.warnings = lastWarnings();
       if ((answer.choices[0].message.content ?? "") !== heard.text) throw new Error("the pieces are not the whole");
     } else {
       const { data, response } = await sdk.chat.completions.create(body).withResponse();
@@ -93,8 +96,13 @@ function plainCall({ id, type, function: { name, arguments: input } }) {
   return { id, type, function: { name, arguments: input } };
 }
 
-/** A failed response, which the SDK hands out as an event. */
-class ResponseFailed extends Error {}
+/** The SDK hands a failed response out as an event: this is one, with what it says. */
+class ResponseFailed extends Error {
+  constructor({ code, message }) {
+    super(message);
+    this.code = code;
+  }
+}
 
 export const responses = {
   name: "openai-node-responses",
@@ -147,9 +155,10 @@ async function lastOf(body, heard) {
   const stream = sdk.responses.stream(body);
   for await (const event of stream) {
     if (event.type === "response.output_text.delta") heard.text += event.delta;
-    if (event.type === "response.failed") throw new ResponseFailed(event.response.error.message);
+    if (event.type === "response.failed") throw new ResponseFailed(event.response.error);
   }
   const answer = await stream.finalResponse();
+  heard.warnings = lastWarnings();
   if (answer.output_text !== heard.text) throw new Error("the pieces are not the whole");
   return answer;
 }

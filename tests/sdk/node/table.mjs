@@ -57,7 +57,7 @@ async function run(client, upstream, one, stream) {
     const model = prefix + step.model.replace("{upstream}", dialectOf(upstream));
     const heard = newReply();
     const options = { ...one.ask, ...step.ask };
-    const why = await attempt(client, { model, turns, options, stream }, expected, heard);
+    const why = await attempt(client, dialectOf(upstream), { model, turns, options, stream }, expected, heard);
     if (why) return where + why;
     turns.push(heard);
   }
@@ -80,32 +80,48 @@ function nextTurn(step, turns) {
   return { results, calls: turns.at(-1).calls, failed: step.failure !== undefined, image: step.image };
 }
 
-async function attempt(client, asked, expected, heard) {
+async function attempt(client, upstream, asked, expected, heard) {
   try {
     await client.ask(asked, heard);
   } catch (error) {
     if (verbose) console.error(error);
-    if (expected.breaks) {
-      return heard.text.startsWith(expected.breaks) ? null : `broke with ${error} after "${heard.text}"`;
-    }
-    const { kind, status, message, word } = client.problem(error);
-    if (!expected.error) return `${kind} ${status}: ${message}`;
-    return differs(client, expected.error, { kind, status, message, word });
+    const problem = client.problem(error);
+    if (expected.error) return differs(wantedWhole(client, upstream, expected.error), problem);
+    if (!expected.breaks) return `${problem.kind} ${problem.status}: ${problem.message}`;
+    if (!heard.text.startsWith(expected.breaks.after)) return `broke with ${error} after "${heard.text}"`;
+    return differs(wantedMidway(client, expected.breaks), problem);
   }
   if (expected.error || expected.breaks) return `no exception, but "${heard.text}"`;
-  // The SDKs' own helpers for streams do not all show the reply's headers.
-  return compare(asked.stream ? { ...expected, warned: undefined } : expected, heard);
+  return compare(expected, heard);
 }
 
-function differs(client, expected, { kind, status, message, word }) {
-  const words = book.errors[expected.status];
-  const families = { openai: words.openai, anthropic: words.anthropic, genai: "ApiError" };
-  const wantedKind = families[client.family] ?? "AI_APICallError";
-  const wantedWord = words[client.dialect] ?? words.type;
-  if (kind !== wantedKind || status !== expected.status || word !== wantedWord) {
-    return `${kind} ${status} ${word}: ${message}, expected ${wantedKind} ${expected.status} ${wantedWord}`;
+function wordOf(client, status) {
+  return book.errors[status][client.dialect] ?? book.errors[status].type;
+}
+
+/** The exception for an error instead of an answer. */
+function wantedWhole(client, upstream, { status, says, codes }) {
+  const words = book.errors[status];
+  const kinds = { openai: words.openai, anthropic: words.anthropic, genai: "ApiError", ai: "AI_APICallError" };
+  // An error of the client's own dialect stays as it is, and has a code only where its maker gave it one.
+  const own = ["chat", "responses"].includes(client.dialect) ? words.own : null;
+  const code = client.dialect === upstream ? own : words.code;
+  return { kind: kinds[client.family], status, word: wordOf(client, status), codes: codes ?? [code], says };
+}
+
+/** The exception for a stream that began well. */
+function wantedMidway(client, { status, says, code }) {
+  const shown = { status, word: wordOf(client, status), code, ...book.midway[client.name] };
+  return { ...shown, codes: [shown.code], says };
+}
+
+function differs(wanted, problem) {
+  const seen = `the exception is ${JSON.stringify(problem)}`;
+  for (const name of ["kind", "status", "word"]) {
+    if ((problem[name] ?? null) !== wanted[name]) return `${seen}, expected ${name} ${wanted[name]}`;
   }
-  return message.includes(expected.says) ? null : `the error says "${message}", expected "${expected.says}"`;
+  if (!wanted.codes.includes(problem.code ?? null)) return `${seen}, expected code ${wanted.codes}`;
+  return problem.message.includes(wanted.says) ? null : `the error says "${problem.message}", expected "${wanted.says}"`;
 }
 
 function compare(expected, heard) {

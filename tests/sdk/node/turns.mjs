@@ -27,8 +27,26 @@ export const warningsOf = (headers) =>
 export const filled = (object) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null));
 
-/** A typed exception: its class, the status, and the words for it in the error's body. */
-export const problem = (kind, status, message, word) => ({ kind, status, message, word });
+/**
+ * A typed exception: its class, the status, and the words for it in the error's body. `word` is what the SDK sorts errors
+ * by, `type` or Gemini's `status`; `code` the stable word, in Gemini the reason.
+ */
+export const problem = (kind, status, message, word, code) => ({ kind, status, message, word, code });
+
+/** The reason among the details of an error of Gemini's. */
+export const reasonOf = (error) => error?.details?.find?.((detail) => detail.reason)?.reason;
+
+let lastHeaders = null;
+
+/** `fetch`, for SDKs whose helpers for streams do not show the reply's headers. */
+export async function watchedFetch(...request) {
+  const response = await fetch(...request);
+  lastHeaders = response.headers;
+  return response;
+}
+
+/** The header with what a translation left out or changed, of the last reply that came through `watchedFetch`. */
+export const lastWarnings = () => warningsOf(lastHeaders);
 
 function required(name) {
   const value = process.env[name];

@@ -22,10 +22,9 @@ class Messages:
         if isinstance(error, anthropic.APIStatusError):
             body = error.body if isinstance(error.body, dict) else {}
             details = body.get("error", {})
-            return Problem(
-                type(error).__name__, error.status_code, details.get("message", str(error)), details.get("type")
-            )
-        return Problem(type(error).__name__, None, str(error), None)
+            message = details.get("message", str(error))
+            return Problem(type(error).__name__, error.status_code, message, details.get("type"), details.get("code"))
+        return Problem(type(error).__name__, None, str(error), None, None)
 
     def ask(self, ask: Ask, heard: Reply) -> None:
         options = {
@@ -39,9 +38,9 @@ class Messages:
         }
         if name := ask.option("choice"):
             options["tool_choice"] = {"type": "tool", "name": name}
-        if (temperature := ask.option("temperature")) is not None:
-            # The SDK has no word for it any more, the service has.
-            options["extra_body"] = {"temperature": temperature}
+        # The SDK has no words for them any more, the service has.
+        sampling = {"temperature": ask.option("temperature"), "top_k": ask.option("topK")}
+        options["extra_body"] = {name: value for name, value in sampling.items() if value is not None} or None
         if ask.option("reasoning"):
             options["thinking"] = {"type": "enabled", "budget_tokens": 1024}
         if ask.option("format"):

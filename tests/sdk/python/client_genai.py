@@ -27,8 +27,10 @@ class Gemini:
 
     def problem(self, error: Exception) -> Problem:
         if isinstance(error, errors.APIError):
-            return Problem(type(error).__name__, error.code, error.message or "", error.status)
-        return Problem(type(error).__name__, None, str(error), None)
+            reasons = [detail["reason"] for detail in details(error) if "reason" in detail]
+            code = reasons[0] if reasons else None
+            return Problem(type(error).__name__, error.code, error.message or "", error.status, code)
+        return Problem(type(error).__name__, None, str(error), None, None)
 
     def ask(self, ask: Ask, heard: Reply) -> None:
         asked = {"model": ask.model, "contents": contents(ask), "config": config(ask)}
@@ -68,6 +70,11 @@ class Gemini:
                 "reasoning": thoughts,
             }
         return parts
+
+
+def details(error: errors.APIError) -> list[dict]:
+    body = error.details if isinstance(error.details, dict) else {}
+    return body.get("error", {}).get("details", [])
 
 
 def config(ask: Ask) -> types.GenerateContentConfig:

@@ -21,9 +21,12 @@ class OpenAiClient:
 
     def problem(self, error: Exception) -> Problem:
         if isinstance(error, openai.APIStatusError):
-            return Problem(type(error).__name__, error.status_code, error.message, error.type)
+            # The SDK's message is the whole body; the body's own stands in it.
+            body = error.body if isinstance(error.body, dict) else {}
+            message = body.get("message", error.message)
+            return Problem(type(error).__name__, error.status_code, message, error.type, error.code)
         message = error.message if isinstance(error, openai.APIError) else str(error)
-        return Problem(type(error).__name__, None, message, getattr(error, "type", None))
+        return Problem(type(error).__name__, None, message, getattr(error, "type", None), getattr(error, "code", None))
 
 
 class Chat(OpenAiClient):
@@ -40,6 +43,9 @@ class Chat(OpenAiClient):
         }
         if name := ask.option("choice"):
             options["tool_choice"] = {"type": "function", "function": {"name": name}}
+        if top_k := ask.option("topK"):
+            # Not of OpenAI's, but of many servers that speak its dialect.
+            options["extra_body"] = {"top_k": top_k}
         if ask.option("format"):
             schema = {"name": "place", "schema": SCHEMA, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -192,7 +198,11 @@ class Responses(OpenAiClient):
 
 
 class ResponseFailed(Exception):
-    """The SDK hands a failed response out as an event."""
+    """The SDK hands a failed response out as an event: this is one, with what it says."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def items(ask: Ask) -> list:

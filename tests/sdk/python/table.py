@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from client_anthropic import Messages
 from client_genai import Gemini
 from client_openai import Chat, Responses
-from turns import BOOK, QUESTION, Ask, Client, Reply, Results, Said, Turn
+from turns import BOOK, QUESTION, Ask, Client, Problem, Reply, Results, Said, Turn
 
 CLIENTS = (Chat, Responses, Messages, Gemini)
 # What a model's name begins with. Gemini 3 is the stricter kind of Gemini; `openai` is the maker of Responses itself.
@@ -70,7 +70,7 @@ def run(client: Client, upstream: str, case: dict, stream: bool) -> str | None:
             heard = Reply()
             options = case.get("ask", {}) | step.get("ask", {})
             asked = Ask(prefix + model, list(turns), options, stream)
-            if why := attempt(client, asked, expected, heard):
+            if why := attempt(client, dialect(upstream), asked, expected, heard):
                 return where + why
             turns.append(heard)
     except Exception as error:  # What a client does not foresee is a failed case, not the end of the table.
@@ -104,7 +104,7 @@ def said(step: dict, turns: list[Turn]) -> Turn:
     return Results([step["failure"]] if failed else step["results"], last.calls, failed, step.get("image"))
 
 
-def attempt(client: Client, ask: Ask, expected: dict, heard: Reply) -> str | None:
+def attempt(client: Client, upstream: str, ask: Ask, expected: dict, heard: Reply) -> str | None:
     try:
         client.ask(ask, heard)
     except AssertionError:
@@ -112,32 +112,51 @@ def attempt(client: Client, ask: Ask, expected: dict, heard: Reply) -> str | Non
     except Exception as error:
         if "-v" in sys.argv:
             traceback.print_exc()
-        if "breaks" in expected:
-            begun = heard.text.startswith(expected["breaks"])
-            return None if begun else f"broke with {error!r} after {heard.text!r}"
         problem = client.problem(error)
-        if "error" not in expected:
+        if "error" in expected:
+            return differs(wanted_whole(client, upstream, expected["error"]), problem)
+        if "breaks" not in expected:
             return " ".join(f"{problem.kind} {problem.status}: {problem.message}".split())
-        return differs(client, expected["error"], problem)
+        if not heard.text.startswith(expected["breaks"]["after"]):
+            return f"broke with {error!r} after {heard.text!r}"
+        return differs(wanted_midway(client, expected["breaks"]), problem)
     if "error" in expected or "breaks" in expected:
         return f"no exception, but {heard.text!r}"
-    # The SDKs' own helpers for streams do not all show the reply's headers.
-    told = {name: value for name, value in expected.items() if name != "warned" or not ask.stream}
-    return compare(told, heard)
+    return compare(expected, heard)
 
 
-def differs(client: Client, expected: dict, problem: object) -> str | None:
-    status = expected["status"]
+def word_of(client: Client, status: int) -> str:
     words = BOOK["errors"][str(status)]
-    kind = words.get(client.family, "ClientError" if status < 500 else "ServerError")
-    if client.family == "genai":
-        word = words["gemini"]
-    else:
-        word = words["messages" if client.dialect == "messages" else "type"]
-    if (problem.kind, problem.status, problem.word) != (kind, status, word):
-        return f"{problem.kind} {problem.status} {problem.word}: {problem.message}, expected {kind} {status} {word}"
-    if expected["says"] not in problem.message:
-        return f"the error says {problem.message!r}, expected {expected['says']!r}"
+    return words.get(client.dialect, words["type"])
+
+
+def wanted_whole(client: Client, upstream: str, expected: dict) -> dict:
+    """The exception for an error instead of an answer."""
+    words = BOOK["errors"][str(expected["status"])]
+    # An error of the client's own dialect stays as it is, and has a code only where its maker gave it one.
+    own = words.get("own") if client.family == "openai" else None
+    codes = expected.get("codes") or [own if client.dialect == upstream else words["code"]]
+    kind = words.get(client.family, "ClientError" if expected["status"] < 500 else "ServerError")
+    word = word_of(client, expected["status"])
+    return {"kind": kind, "status": expected["status"], "word": word, "codes": codes, "says": expected["says"]}
+
+
+def wanted_midway(client: Client, expected: dict) -> dict:
+    """The exception for a stream that began well."""
+    told = {"status": expected["status"], "word": word_of(client, expected["status"]), "code": expected["code"]}
+    shown = told | BOOK["midway"][client.name]
+    return shown | {"codes": [shown["code"]], "says": expected["says"]}
+
+
+def differs(wanted: dict, problem: Problem) -> str | None:
+    seen = {"kind": problem.kind, "status": problem.status, "word": problem.word}
+    for name, value in seen.items():
+        if value != wanted[name]:
+            return f"the exception is {problem}, expected {name} {wanted[name]!r}"
+    if problem.code not in wanted["codes"]:
+        return f"the exception is {problem}, expected code {wanted['codes']}"
+    if wanted["says"] not in problem.message:
+        return f"the error says {problem.message!r}, expected {wanted['says']!r}"
     return None
 
 

@@ -71,12 +71,16 @@ class Ask:
 
 @dataclass
 class Problem:
-    """A typed exception: its class, the status, and the words for it in the error's body."""
+    """A typed exception: its class, the status, and the words for it in the error's body.
+
+    `word` is what the SDK sorts errors by, `type` or Gemini's `status`; `code` the stable word, in Gemini the reason.
+    """
 
     kind: str
     status: int | None
     message: str
     word: str | None
+    code: str | None
 
 
 class Client(Protocol):

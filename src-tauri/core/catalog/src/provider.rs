@@ -116,6 +116,8 @@ pub enum Quirk {
     NoParallelFlag,
     /// Takes `top_k` in Chat, which OpenAI does not.
     TakesTopK,
+    /// Honours `cache_control` in Chat content parts for Claude models.
+    ClaudeCacheMarks,
     /// Wants `?beta=true` on the Messages endpoint.
     AnthropicBetaQuery,
 }

@@ -333,7 +333,9 @@ fn a_stream_that_fails_leaves_the_shape_of_its_error_to_how_far_it_came() {
     let mut out = BytesMut::new();
     assert_eq!(writer.progress(), StreamProgress::NothingSent);
     writer.push(&Event::Started { id: Some("chatcmpl-9".to_owned()), model: None }, &mut out);
-    assert_eq!(writer.progress(), StreamProgress::Opened { response_id: "resp_9", sequence_number: 2 });
+    let expected =
+        StreamProgress::Opened { response_id: "resp_9", model: "m", created_at: 1_764_403_200, sequence_number: 2 };
+    assert_eq!(writer.progress(), expected);
     writer.push(&Event::Failed(dialects::UpstreamError::default()), &mut out);
     let length = out.len();
     writer.end(&mut out);

@@ -94,6 +94,7 @@ pub(crate) fn target(provider: &Provider, model: &str, settings: &translation::C
     target.parallel_flag = !provider.has(Quirk::NoParallelFlag);
     target.tool_ids_9_alnum = provider.has(Quirk::ToolIds9Alnum);
     target.top_k = provider.has(Quirk::TakesTopK);
+    target.chat_cache_marks = provider.has(Quirk::ClaudeCacheMarks) && model.contains("claude");
     target.reasoning_replay = provider.has(Quirk::NeedsReasoningReplay);
     target.foreign_tools = match settings.foreign_tools {
         translation::ForeignTools::WhenSpare => ForeignTools::RefuseAlone,

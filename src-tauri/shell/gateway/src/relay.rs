@@ -18,6 +18,7 @@ use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 
 use crate::attempt::Attempt;
+use crate::failed::restated;
 use crate::hold::{StreamFailure, UpstreamStream};
 use crate::judge::{EXECUTION_TIMEOUT, Judge, kind, overrun_message};
 use crate::record::{End, Recorder};
@@ -88,9 +89,9 @@ impl Relay {
     pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
         self.told = !self.stream.is_rewritten();
         let failure = StreamFailure::Stated(error);
-        let message = self.fail(&failure);
+        let end = self.fail(&failure);
         if !self.told {
-            self.held.push_back(self.error_event(&failure, &message));
+            self.held.push_back(self.error_event(&end));
         }
     }
 
@@ -129,8 +130,8 @@ impl Relay {
             }
             Err(failure) => {
                 let told = self.told;
-                let message = self.fail(&failure);
-                if told || self.array { None } else { Some(self.error_event(&failure, &message)) }
+                let end = self.fail(&failure);
+                if told || self.array { None } else { Some(self.error_event(&end)) }
             }
         }
     }
@@ -146,14 +147,15 @@ impl Relay {
         });
     }
 
-    /// Settles as failed; returns the message for the client.
-    fn fail(&mut self, failure: &StreamFailure) -> String {
+    /// Settles as failed; returns what the client is told.
+    fn fail<'f>(&mut self, failure: &'f StreamFailure) -> BadEnd<'f> {
         let mut diagnosis = self.judge.stream(failure);
         if let Outcome::Failure(failure) = &mut diagnosis.outcome {
             failure.after_output = true;
         }
         let (kind, message) = describe(&diagnosis, failure);
-        let Some(attempt) = self.attempt.take() else { return message };
+        let (status, code) = status_and_code(&diagnosis, failure);
+        let Some(attempt) = self.attempt.take() else { return BadEnd { status, code, message } };
         attempt.settle(&diagnosis.outcome);
         self.recorder.end_attempt(kind, "stop", Some(&message));
         self.recorder.finish(&End {
@@ -162,24 +164,26 @@ impl Relay {
             error_code: Some(own_code(failure).unwrap_or(kind)),
             error_summary: Some(&message),
         });
-        message
+        BadEnd { status, code, message }
     }
 
-    fn error_event(&self, failure: &StreamFailure, message: &str) -> Bytes {
-        let body = ErrorBody {
-            request_id: Some(self.request.as_str()),
-            ..ErrorBody::new(
-                if matches!(failure, StreamFailure::Overrun(_)) { OVERRUN.status() } else { 502 },
-                own_code(failure).unwrap_or(code::BAD_GATEWAY),
-                message,
-            )
-        };
+    fn error_event(&self, end: &BadEnd<'_>) -> Bytes {
+        let body =
+            ErrorBody { request_id: Some(self.request.as_str()), ..ErrorBody::new(end.status, end.code, &end.message) };
         let progress = match self.stream.progress() {
             StreamProgress::ContentSent if self.reads_errors => StreamProgress::NothingSent,
             progress => progress,
         };
         self.client.write_stream_error(&body, progress)
     }
+}
+
+/// How a client is told of the end.
+struct BadEnd<'f> {
+    status: u16,
+    /// Empty: the usual one of the status.
+    code: &'f str,
+    message: String,
 }
 
 /// The limit of our own that ends a stream.
@@ -193,6 +197,21 @@ fn own_code(failure: &StreamFailure) -> Option<&'static str> {
         StreamFailure::Overrun(_) => Some(OVERRUN.code()),
         StreamFailure::TooSlow(_) => Some(TOO_SLOW),
         StreamFailure::Stated(_) | StreamFailure::Broken { .. } => None,
+    }
+}
+
+/// What an upstream states keeps its status, as that was repaired, and its code. A fault of the credential is not the
+/// client's (decision 3), and what merely broke has no status of its own.
+fn status_and_code<'f>(diagnosis: &Diagnosis, failure: &'f StreamFailure) -> (u16, &'f str) {
+    const BROKEN: u16 = 502;
+    match failure {
+        StreamFailure::Overrun(_) => (OVERRUN.status(), OVERRUN.code()),
+        StreamFailure::TooSlow(_) => (BROKEN, TOO_SLOW),
+        StreamFailure::Broken { .. } => (BROKEN, ""),
+        StreamFailure::Stated(error) => match restated(diagnosis).map(|status| status.as_u16()).or(error.status) {
+            Some(401 | 403) => (BROKEN, code::UPSTREAM_AUTH_FAILED),
+            status => (status.unwrap_or(BROKEN), error.code_for_others()),
+        },
     }
 }
 

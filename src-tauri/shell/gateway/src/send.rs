@@ -363,8 +363,7 @@ async fn refused(
     let body = if request.client == step.operation.dialect() {
         body.clone()
     } else {
-        let code = error.code.as_deref().unwrap_or_default();
-        in_clients_words(request, status, code, &message)
+        in_clients_words(request, status, error.code_for_others(), &message)
     };
     let refusal = (status == head.status).then(|| passable(&head, body, &diagnosis)).flatten();
     let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);

@@ -16,9 +16,10 @@ use crate::step::{Break, Step};
 /// `m1` answers plain text; `m-reason` reasons first; `m-tool` calls `get_weather` for Berlin, `m-tools` for Berlin and
 /// Paris in parallel, `m-now` calls `get_time` without arguments, `m-think` reasons before it asks for Berlin, and all of
 /// them then repeat the tool's last result; `m-seen` says what it was asked; `m-json` answers `{"city":"Berlin"}`; `m-cached` reports cached input; `m-length`
-/// stops at the limit; `m-400` to `m-503` fail with those statuses, `m-cut` breaks off in the middle of its text, and
-/// `m-fail-…` tells an error there, each in the dialect it is named for.
-pub const SDK_MODELS: [&str; 20] = [
+/// stops at the limit; `m-400` to `m-503` fail with those statuses, `m-limited` with 429 and no word about when to try
+/// again; `m-cut` breaks off in the middle of its text, and `m-fail-…` tells an error there, each in the dialect it is
+/// named for.
+pub const SDK_MODELS: [&str; 21] = [
     "m1",
     "m-reason",
     "m-tool",
@@ -32,6 +33,7 @@ pub const SDK_MODELS: [&str; 20] = [
     "m-400",
     "m-401",
     "m-429",
+    "m-limited",
     "m-500",
     "m-503",
     "m-cut",
@@ -121,6 +123,7 @@ impl FakeUpstream {
         script("m-400", Step::error(400, "the request makes no sense"));
         script("m-401", Step::error(401, "the key is not valid"));
         script("m-429", Step::error(429, "rate limit reached, try again later").with_header("retry-after", "1"));
+        script("m-limited", Step::error(429, "rate limit reached, try again later"));
         script("m-500", Step::error(500, "the model crashed"));
         script("m-503", Step::error(503, "the model is being loaded"));
         script("m-cut", Step::answer(long()).broken(CUT_AFTER, Break::Close));

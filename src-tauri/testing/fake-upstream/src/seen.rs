@@ -13,7 +13,7 @@ use crate::request::Ask;
 /// What a request says. Members that say nothing are left out:
 ///
 /// `system`, a text; `turns`, one line per part, `role: words`; `tools`, the names; `choice`, `any`, `none` or the name
-/// of the one tool that must be called; `max`, `temperature`, `stop`; `reasoning`, `true` or `false`; `format`, `json`
+/// of the one tool that must be called; `max`, `temperature`, `top_k`, `stop`; `reasoning`, `true` or `false`; `format`, `json`
 /// or `schema`; `stream`.
 pub(crate) fn seen(ask: &Ask) -> Value {
     let body = ask.json();
@@ -179,7 +179,7 @@ fn chat(body: &Value) -> Value {
         "system": system.join("\n"), "turns": turns,
         "tools": names(&body["tools"], |tool| word(&tool["function"], "name")),
         "choice": choice(&body["tool_choice"], &body["tool_choice"]["function"]["name"]),
-        "max": max, "temperature": body["temperature"], "stop": stop,
+        "max": max, "temperature": body["temperature"], "top_k": body["top_k"], "stop": stop,
         "reasoning": effort(&body["reasoning_effort"]), "format": format(&body["response_format"]),
     })
 }
@@ -251,7 +251,8 @@ fn messages(body: &Value) -> Value {
         "system": text(&body["system"]), "turns": turns,
         "tools": names(&body["tools"], |tool| word(tool, "name")),
         "choice": choice(&body["tool_choice"], &body["tool_choice"]["name"]),
-        "max": body["max_tokens"], "temperature": body["temperature"], "stop": body["stop_sequences"],
+        "max": body["max_tokens"], "temperature": body["temperature"], "top_k": body["top_k"],
+        "stop": body["stop_sequences"],
         "reasoning": thinking, "format": format(&body["output_config"]["format"]),
     })
 }
@@ -307,7 +308,8 @@ fn gemini(body: &Value) -> Value {
     json!({
         "system": text(&body["systemInstruction"]["parts"]), "turns": turns,
         "tools": tools.map(|tool| word(tool, "name")).collect::<Vec<_>>(), "choice": choice,
-        "max": config["maxOutputTokens"], "temperature": config["temperature"], "stop": config["stopSequences"],
+        "max": config["maxOutputTokens"], "temperature": config["temperature"], "top_k": config["topK"],
+        "stop": config["stopSequences"],
         "reasoning": reasoning, "format": format,
     })
 }

@@ -55,6 +55,9 @@ pub enum StreamProgress<'a> {
     /// Responses: the response object was announced, whatever came after it.
     Opened {
         response_id: &'a str,
+        model: &'a str,
+        /// Seconds since the epoch, as it was announced.
+        created_at: u64,
         /// The number the next event must carry.
         sequence_number: u64,
     },
@@ -184,6 +187,13 @@ pub const fn gemini_status(status: u16) -> &'static str {
 }
 
 impl UpstreamError {
+    /// The code for a client of another dialect, empty where the usual one of the status says as much: Google's words for
+    /// statuses mean nothing to other clients, and neither do this gateway's for what it made of a stream.
+    pub fn code_for_others(&self) -> &str {
+        let code = self.code.as_deref().unwrap_or_default();
+        if read::is_google_status(code) || matches!(code, STREAM_CUT | EMPTY_OR_GARBLED) { "" } else { code }
+    }
+
     /// A stream that ended too early.
     pub(crate) fn stream_cut() -> UpstreamError {
         UpstreamError {

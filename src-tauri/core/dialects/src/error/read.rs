@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{EMPTY_OR_GARBLED, MAX_MESSAGE, UpstreamError};
+use crate::gemini::error::OWN_DOMAIN;
 
 /// Reads the body of an error reply with HTTP `status`. Never fails: what is no known shape is taken as text.
 pub fn read(status: u16, body: &[u8]) -> UpstreamError {
@@ -61,11 +62,40 @@ fn read_value(value: &Value) -> UpstreamError {
         status: None,
     };
     error.status = implied_status(inner, &error);
-    // Gemini repeats the HTTP status as `code`; the telling word is `status`.
-    if let Some(word) = inner.get("status").and_then(Value::as_str) {
-        error.code = Some(word.to_owned());
-    }
+    // Gemini repeats the HTTP status as `code`; the telling word is `status`, and where another gateway of this kind
+    // answered, the reason among the details.
+    let word = inner.get("status").and_then(Value::as_str).map(str::to_owned);
+    error.code = own_reason(inner).or(word).or(error.code);
     error
+}
+
+fn own_reason(inner: &Value) -> Option<String> {
+    let details = inner.get("details")?.as_array()?;
+    let own = details.iter().find(|detail| detail.get("domain").and_then(Value::as_str) == Some(OWN_DOMAIN))?;
+    word(own, &["reason"])
+}
+
+/// Whether this is a word of Google's for a status, of those that `google.rpc.Code` lists.
+pub(super) fn is_google_status(word: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "ABORTED",
+        "ALREADY_EXISTS",
+        "CANCELLED",
+        "DATA_LOSS",
+        "DEADLINE_EXCEEDED",
+        "FAILED_PRECONDITION",
+        "INTERNAL",
+        "INVALID_ARGUMENT",
+        "NOT_FOUND",
+        "OUT_OF_RANGE",
+        "PERMISSION_DENIED",
+        "RESOURCE_EXHAUSTED",
+        "UNAUTHENTICATED",
+        "UNAVAILABLE",
+        "UNIMPLEMENTED",
+        "UNKNOWN",
+    ];
+    WORDS.contains(&word)
 }
 
 fn message(value: &Value, inner: &Value) -> String {

@@ -74,12 +74,30 @@ fn what_we_write_is_what_we_read() {
         let read = read(429, &write(dialect, &body));
         assert_eq!(read.message, "no \"luck\"");
         assert_eq!(read.retry_after_text.as_deref(), Some("7s"), "{dialect}");
+        assert_eq!(read.code.as_deref(), Some("slow"), "{dialect}");
     }
 }
 
 #[test]
+fn a_code_that_only_its_own_dialect_knows_is_told_to_no_other() {
+    for (code, told) in [
+        ("context_length_exceeded", "context_length_exceeded"),
+        ("1302", "1302"),
+        ("ALL_TARGETS_SKIPPED", "ALL_TARGETS_SKIPPED"),
+        ("RESOURCE_EXHAUSTED", ""),
+        ("INVALID_ARGUMENT", ""),
+        (STREAM_CUT, ""),
+        (EMPTY_OR_GARBLED, ""),
+    ] {
+        let error = UpstreamError { code: Some(code.to_owned()), ..UpstreamError::default() };
+        assert_eq!(error.code_for_others(), told, "{code}");
+    }
+    assert_eq!(UpstreamError::default().code_for_others(), "");
+}
+
+#[test]
 fn a_stream_fails_in_the_way_its_clients_understand() {
-    let opened = StreamProgress::Opened { response_id: "resp_1", sequence_number: 4 };
+    let opened = StreamProgress::Opened { response_id: "resp_1", model: "m", created_at: 7, sequence_number: 4 };
     let chat = "data: {\"error\":{\"message\":\"no \\\"luck\\\"\",\"type\":\"server_error\",\"code\":\"bad_gateway\",\"param\":null}}\n\n";
     for (dialect, progress, expected) in [
         (Dialect::Chat, StreamProgress::NothingSent, chat),
@@ -94,8 +112,11 @@ fn a_stream_fails_in_the_way_its_clients_understand() {
             Dialect::Responses,
             opened,
             "event: response.failed\ndata: {\"type\":\"response.failed\",\"sequence_number\":4,\"response\":{\"id\":\"resp_1\",\
-             \"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"bad_gateway\",\"message\":\"no \\\"luck\\\"\"},\
-             \"incomplete_details\":null,\"output\":[],\"usage\":null}}\n\n",
+             \"object\":\"response\",\"created_at\":7,\"status\":\"failed\",\"background\":false,\"error\":{\"code\":\"server_error\",\
+             \"message\":\"no \\\"luck\\\"\"},\"incomplete_details\":null,\"instructions\":null,\"max_output_tokens\":null,\"model\":\"m\",\
+             \"output\":[],\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":{\"effort\":null,\"summary\":null},\
+             \"store\":false,\"temperature\":null,\"text\":{\"format\":{\"type\":\"text\"}},\"tool_choice\":\"auto\",\"tools\":[],\
+             \"top_p\":null,\"truncation\":\"disabled\",\"usage\":null,\"user\":null,\"metadata\":{}}}\n\n",
         ),
         (
             Dialect::Messages,
@@ -122,4 +143,6 @@ fn only_anthropic_clients_see_529() {
         assert_eq!(status_for(dialect, 529), expected);
         assert_eq!(status_for(dialect, 500), 500);
     }
+    // Gemini repeats the status in the body, and SDKs read it there.
+    assert!(text(write(Dialect::Gemini, &error(529, ""))).starts_with(r#"{"error":{"code":503,"#));
 }

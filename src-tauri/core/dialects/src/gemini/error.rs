@@ -2,9 +2,10 @@
 //! its clients look for them.
 
 use bytes::Bytes;
+use domain::Dialect;
 use serde::Serialize;
 
-use crate::error::{ErrorBody, gemini_status, sse_frame, to_json};
+use crate::error::{ErrorBody, gemini_status, sse_frame, status_for, to_json};
 
 #[derive(Serialize)]
 struct Envelope<'a> {
@@ -31,12 +32,15 @@ enum Detail<'a> {
     },
 }
 
+/// Where the reason of an error is from that this gateway wrote.
+pub(crate) const OWN_DOMAIN: &str = "omniroute";
+
 fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
-    let mut details = vec![Detail::ErrorInfo { reason: body.code_or_usual(), domain: "omniroute" }];
+    let mut details = vec![Detail::ErrorInfo { reason: body.code_or_usual(), domain: OWN_DOMAIN }];
     if let Some(seconds) = body.retry_after_seconds {
         details.push(Detail::RetryInfo { retry_delay: format!("{seconds}s") });
     }
-    let (code, status) = (body.status, gemini_status(body.status));
+    let (code, status) = (status_for(Dialect::Gemini, body.status), gemini_status(body.status));
     Envelope { error: Inner { code, message: body.message, status, details } }
 }
 

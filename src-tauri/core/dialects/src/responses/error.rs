@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 
+use super::output::{Fault, Response};
 use crate::error::{ErrorBody, StreamProgress, sse_frame};
 
 #[derive(Serialize)]
@@ -11,23 +12,6 @@ struct Failed<'a> {
     kind: &'static str,
     sequence_number: u64,
     response: Response<'a>,
-}
-
-#[derive(Serialize)]
-struct Response<'a> {
-    id: &'a str,
-    object: &'static str,
-    status: &'static str,
-    error: Inner<'a>,
-    incomplete_details: Option<&'a str>,
-    output: [&'a str; 0],
-    usage: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct Inner<'a> {
-    code: &'a str,
-    message: &'a str,
 }
 
 #[derive(Serialize)]
@@ -41,23 +25,25 @@ struct Unopened<'a> {
 }
 
 pub(crate) fn write_stream(body: &ErrorBody<'_>, progress: StreamProgress<'_>) -> Bytes {
-    let error = Inner { code: body.code_or_usual(), message: body.message };
     match progress {
-        StreamProgress::Opened { response_id, sequence_number } => {
-            let response = Response {
-                id: response_id,
-                object: "response",
-                status: "failed",
-                error,
-                incomplete_details: None,
-                output: [],
-                usage: None,
-            };
+        StreamProgress::Opened { response_id, model, created_at, sequence_number } => {
+            let code = if body.code.is_empty() { usual_code(body.status) } else { body.code };
+            let response = Response::failed(response_id, model, created_at, Fault { code, message: body.message });
             sse_frame(Some("response.failed"), &Failed { kind: "response.failed", sequence_number, response })
         }
         StreamProgress::NothingSent | StreamProgress::ContentSent => {
-            let Inner { code, message } = error;
+            let (code, message) = (body.code_or_usual(), body.message);
             sse_frame(Some("error"), &Unopened { kind: "error", code, message, param: None, sequence_number: 0 })
         }
+    }
+}
+
+/// The code of a failed response that has none of its own. The official SDKs list what may stand there, and the usual
+/// words of whole replies are not among it.
+const fn usual_code(status: u16) -> &'static str {
+    match status {
+        429 => "rate_limit_exceeded",
+        500.. => "server_error",
+        _ => "invalid_prompt",
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Response<'a> {
     created_at: u64,
     status: &'static str,
     background: bool,
-    error: Option<()>,
+    error: Option<Fault<'a>>,
     incomplete_details: Option<Incomplete>,
     instructions: Option<()>,
     max_output_tokens: Option<()>,
@@ -40,6 +40,13 @@ pub(super) struct Response<'a> {
     usage: Option<TokenCounts>,
     user: Option<()>,
     metadata: Empty,
+}
+
+/// What an answer failed of.
+#[derive(Serialize)]
+pub(super) struct Fault<'a> {
+    pub(super) code: &'a str,
+    pub(super) message: &'a str,
 }
 
 #[derive(Serialize)]
@@ -88,6 +95,11 @@ struct OutputDetails {
 }
 
 impl<'a> Response<'a> {
+    /// The envelope of an answer that failed: whole, because typed clients take half of one for broken.
+    pub(super) fn failed(id: &'a str, model: &'a str, created_at: u64, error: Fault<'a>) -> Response<'a> {
+        Response { status: "failed", error: Some(error), ..Response::new(id, model, created_at, None, &[], None) }
+    }
+
     /// The envelope of an answer that goes on, or that ended as `finish` says.
     pub(super) fn new(
         id: &'a str,

@@ -22,8 +22,15 @@ pub(crate) struct Reader {
     items: Vec<(String, u32)>,
     has_items: bool,
     has_calls: bool,
-    response_id: Option<String>,
+    announced: Option<Announced>,
     next_sequence_number: u64,
+}
+
+/// What a failed end of the stream has to repeat.
+struct Announced {
+    id: String,
+    model: String,
+    created_at: u64,
 }
 
 /// The events of a whole answer.
@@ -77,8 +84,13 @@ impl StreamReader for Reader {
     }
 
     fn progress(&self) -> StreamProgress<'_> {
-        match &self.response_id {
-            Some(response_id) => StreamProgress::Opened { response_id, sequence_number: self.next_sequence_number },
+        match &self.announced {
+            Some(Announced { id, model, created_at }) => StreamProgress::Opened {
+                response_id: id,
+                model,
+                created_at: *created_at,
+                sequence_number: self.next_sequence_number,
+            },
             None => self.course.progress(),
         }
     }
@@ -147,8 +159,10 @@ impl Reader {
 
     fn open(&mut self, event: &wire::Event<'_>, out: &mut Vec<Event>) {
         let Some(response) = &event.response else { return };
-        if self.response_id.is_none() {
-            self.response_id = some_string(&response.id);
+        if self.announced.is_none() {
+            let model = some_string(&response.model).unwrap_or_default();
+            let created_at = count(response.created_at).unwrap_or(0);
+            self.announced = some_string(&response.id).map(|id| Announced { id, model, created_at });
         }
         self.course.start(some_string(&response.id), some_string(&response.model), out);
     }

@@ -367,7 +367,12 @@ impl StreamWriter for Writer {
 
     fn progress(&self) -> StreamProgress<'_> {
         if self.is_open {
-            StreamProgress::Opened { response_id: &self.id, sequence_number: self.next_sequence_number }
+            StreamProgress::Opened {
+                response_id: &self.id,
+                model: &self.model,
+                created_at: self.reply.created,
+                sequence_number: self.next_sequence_number,
+            }
         } else {
             StreamProgress::NothingSent
         }

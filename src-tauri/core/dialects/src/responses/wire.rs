@@ -39,6 +39,7 @@ pub(super) struct Response<'a> {
     pub(super) id: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) model: Option<Text<'a>>,
+    pub(super) created_at: Option<Whole>,
     #[serde(borrow)]
     pub(super) status: Option<Text<'a>>,
     #[serde(borrow)]
@@ -100,6 +101,7 @@ pub(super) struct TokenCounts {
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct InputDetails {
     cached_tokens: Option<Whole>,
+    cache_write_tokens: Option<Whole>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -162,10 +164,13 @@ impl Response<'_> {
 impl TokenCounts {
     fn usage(self) -> Usage {
         let cache_read = self.input_tokens_details.and_then(|details| count(details.cached_tokens));
+        let cache_write = self.input_tokens_details.and_then(|details| count(details.cache_write_tokens));
+        let cached = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
         let input = count(self.input_tokens);
         Usage {
-            input_fresh: input.map(|input| input.checked_sub(cache_read.unwrap_or(0)).unwrap_or(input)),
+            input_fresh: input.map(|input| input.checked_sub(cached).unwrap_or(input)),
             cache_read,
+            cache_write,
             output: count(self.output_tokens),
             reasoning: self.output_tokens_details.and_then(|details| count(details.reasoning_tokens)),
             ..Usage::default()

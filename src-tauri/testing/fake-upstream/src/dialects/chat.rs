@@ -95,12 +95,16 @@ fn finish<'a>(turn: &'a Turn<'_>) -> &'a str {
 fn usage(turn: &Turn<'_>) -> Option<Value> {
     let usage = turn.answer.usage?;
     let (input, output) = (turn.input_tokens(), usage.output.unwrap_or(0));
-    Some(json!({
+    let mut figures = json!({
         "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
         "prompt_tokens_details": { "cached_tokens": usage.cache_read.unwrap_or(0), "audio_tokens": 0 },
         "completion_tokens_details": {
             "reasoning_tokens": usage.reasoning.unwrap_or(0), "audio_tokens": 0,
             "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0,
         },
-    }))
+    });
+    if let Some(written) = usage.cache_write {
+        figures["prompt_tokens_details"]["cache_write_tokens"] = json!(written);
+    }
+    Some(figures)
 }
