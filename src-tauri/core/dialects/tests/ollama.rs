@@ -52,7 +52,7 @@ fn requests_mean_what_their_snapshots_say() {
 fn a_request_that_cannot_be_read_names_the_field() {
     for (form, body, field) in [
         (Form::Chat, r#"{"#, "body"),
-        (Form::Chat, r#"{"messages":3}"#, "body"),
+        (Form::Chat, r#"{"messages":3}"#, "messages"),
         (Form::Chat, r#"{"messages":[{"role":"user","content":"a"},3]}"#, "messages[1]"),
         (Form::Chat, r#"{"messages":[{"role":"critic","content":"a"}]}"#, "messages[0].role"),
         (Form::Chat, r#"{"messages":[],"tools":[{"type":"function"}]}"#, "tools"),
