@@ -337,3 +337,33 @@ async fn what_costs_nothing_goes_on_when_all_is_spent() {
     assert_eq!(kept.agent().get("/v1/models").await.status, 200);
     kept.world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn counting_tokens_spends_none_of_them_in_any_dialect_that_counts() {
+    let kept = Kept::new(json!({
+        "budgetDailyUsd": 1.0, "tokenLimits": [{ "scopeType": "global", "tokenLimit": 1_000_000 }],
+    }))
+    .await;
+    kept.world.connect("anthropic", "c2").await;
+    kept.world.connect("gemini", "c3").await;
+    kept.world.connect("deepseek", "c4").await;
+    let messages = |model| acceptance::messages_body(model, false);
+    let contents = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hi" }] }] }).to_string();
+    // Two that count themselves, and two for which it is done here.
+    for (path, body) in [
+        ("/v1/messages/count_tokens", messages("anthropic/claude-sonnet-4-5")),
+        ("/v1beta/models/gemini/gemini-2.5-pro:countTokens", contents.clone()),
+        ("/v1/messages/count_tokens", messages("deepseek/m1")),
+        ("/v1beta/models/deepseek/m1:countTokens", contents),
+    ] {
+        let reply = kept.agent().post(path, body).await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+        let row = kept.world.last_request().await;
+        assert_eq!((&row["tokensInput"], &row["tokensOutput"]), (&Value::Null, &Value::Null), "{path}: {row}");
+        assert_eq!(row["estimated"], false, "{path}: {row}");
+        for limit in 0..2 {
+            close(&kept.limit_use(limit).await["used"], 0.0);
+        }
+    }
+    kept.world.check_invariants().await;
+}

@@ -30,7 +30,8 @@ pub(crate) struct Recorder {
     queued: Millis,
     /// What earlier calls of the same story consumed and cost.
     earlier: Vec<(Usage, Option<f64>)>,
-    estimated_input: u64,
+    /// Tokens of the request, for the estimate; none, it asks for their number and consumes none itself.
+    estimated_input: Option<u64>,
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
@@ -109,7 +110,7 @@ impl Recorder {
             open: None,
             queued: Millis::ZERO,
             earlier: Vec::new(),
-            estimated_input: request.estimated_input(),
+            estimated_input: (!request.operation.counts_tokens()).then(|| request.estimated_input()),
             output_bytes: 0,
             finished: false,
             share: None,
@@ -419,8 +420,10 @@ impl Recorder {
         record.error_code = end.error_code.map(str::to_owned);
         record.error_summary = end.error_summary.map(str::to_owned);
         record.duration = now.since(record.at);
-        if end.outcome == RequestOutcome::Success {
-            usage_estimate::complete(&mut record.usage, self.estimated_input, self.output_bytes.div_ceil(4));
+        if let Some(input) = self.estimated_input
+            && end.outcome == RequestOutcome::Success
+        {
+            usage_estimate::complete(&mut record.usage, input, self.output_bytes.div_ceil(4));
         }
         record.cost = cost(&self.gateway, record);
         for (usage, cost) in std::mem::take(&mut self.earlier) {
@@ -428,7 +431,9 @@ impl Recorder {
             record.cost = record.cost.zip(cost).map(|(sum, cost)| sum + cost);
         }
         let share = self.share.take();
-        quota_pools::charge(&self.gateway, share.as_ref(), record);
+        if self.estimated_input.is_some() {
+            quota_pools::charge(&self.gateway, share.as_ref(), record);
+        }
         record.trace = Trace {
             rule: self.journey.rule,
             attempts: std::mem::take(&mut self.journey.attempts),
