@@ -10,5 +10,6 @@ mod handed_requests;
 mod handed_streams;
 mod inline_think;
 mod ollama;
+mod quirks;
 mod refusals;
 mod world;

@@ -1,4 +1,4 @@
-//! Walks the plan, asks the core what to do after each failure: the only loop of the pipeline.
+//! Walks the plan of one model, asks the core what to do after each failure. [`crate::combo`] does the same over targets.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
