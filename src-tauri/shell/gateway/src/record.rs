@@ -257,10 +257,12 @@ impl Recorder {
         }
     }
 
-    /// An attempt begins.
+    /// An attempt begins, and counts for itself: what one that failed said of its use is not the answer's.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.addressed(candidate, connection_name, target);
+        *self.usage() = Usage::default();
+        self.output_bytes = 0;
         if let Some(share) = &mut self.share {
             share.goes_to(&candidate.connection);
         }
@@ -301,7 +303,7 @@ impl Recorder {
         record.connection = of_part.connection.take();
         record.connection_name = of_part.connection_name.take();
         record.time_to_first_token = of_part.time_to_first_token;
-        record.usage.absorb(&of_part.usage);
+        record.usage = of_part.usage;
     }
 
     /// An attempt was called off while it ran, which says nothing about how fast or reliable its target is.
