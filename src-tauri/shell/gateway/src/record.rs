@@ -422,10 +422,14 @@ impl Recorder {
         record.error_code = end.error_code.map(str::to_owned);
         record.error_summary = end.error_summary.map(str::to_owned);
         record.duration = now.since(record.at);
-        if let Some(input) = self.estimated_input
-            && end.outcome == RequestOutcome::Success
-        {
-            usage_estimate::complete(&mut record.usage, input, self.output_bytes.div_ceil(4));
+        if let Some(input) = self.estimated_input {
+            let output = self.output_bytes.div_ceil(4);
+            match end.outcome {
+                RequestOutcome::Success => usage_estimate::complete(&mut record.usage, input, output),
+                RequestOutcome::Failure | RequestOutcome::Aborted => {
+                    usage_estimate::complete_cut(&mut record.usage, input, output);
+                }
+            }
         }
         record.cost = cost(&self.gateway, record);
         for (usage, cost) in std::mem::take(&mut self.earlier) {
