@@ -328,6 +328,17 @@ impl Last {
         let Failed { refusal, status, message, tool_limit, .. } = failed;
         Last { refusal, status, message, kept_here, tool_limit }
     }
+
+    /// The refusal as the last word; none, it cannot be shown.
+    pub(crate) fn shown(self) -> Option<Shown> {
+        Some(Shown { refusal: self.refusal?, message: self.message })
+    }
+}
+
+/// A refusal that the client gets in the upstream's own bytes, and what the request's row says of it.
+pub(crate) struct Shown {
+    refusal: Refused,
+    message: String,
 }
 
 fn whole(
@@ -359,13 +370,14 @@ fn conclude(
     let nobody_blamed = recorder.journey.failures().next().is_none();
     let (refusal, error) = match last {
         Some(last) if nobody_blamed => {
-            if let Some(limit) = last.tool_limit {
-                (None, exhaustion::too_many_tools(provider, limit, request.glance.tool_count))
+            let error = if let Some(limit) = last.tool_limit {
+                exhaustion::too_many_tools(provider, limit, request.glance.tool_count)
             } else if last.kept_here {
-                (last.refusal, exhaustion::kept_here(provider, &last.message))
+                exhaustion::kept_here(provider, &last.message)
             } else {
-                (last.refusal, exhaustion::refused(provider, last.status, &last.message))
-            }
+                exhaustion::refused(provider, last.status, &last.message)
+            };
+            (if last.tool_limit.is_some() { None } else { last.shown() }, error)
         }
         last => {
             let asked = exhaustion::Asked {
@@ -376,9 +388,8 @@ fn conclude(
                 tool_limit: known.and_then(|known| gateway.engine().tool_limit(known)),
             };
             let error = exhaustion::answer(&recorder.journey, &asked, gateway.now());
-            let own_words = |refusal: &Refused| refusal.status == error.status && error.should_retry.is_none();
-            let refusal = last.and_then(|last| last.refusal).filter(own_words);
-            (refusal, error)
+            let own_words = |shown: &Shown| shown.refusal.status == error.status && error.should_retry.is_none();
+            (last.and_then(Last::shown).filter(own_words), error)
         }
     };
     refuse_with(gateway, request, refusal, &error, recorder)
@@ -388,23 +399,19 @@ fn conclude(
 pub(crate) fn refuse_with(
     gateway: &Gateway,
     request: &ClientRequest,
-    refusal: Option<Refused>,
+    shown: Option<Shown>,
     error: &GatewayError,
     mut recorder: Recorder,
 ) -> Response {
     let status = request.client.status_for(error.status.as_u16());
-    let summary = match &refusal {
-        Some(_) => recorder.journey.attempts.last().and_then(|attempt| attempt.message.clone()),
-        None => Some(error.message.clone()),
-    };
     recorder.finish(&End {
         status,
         outcome: RequestOutcome::Failure,
         error_code: Some(error.code),
-        error_summary: summary.as_deref(),
+        error_summary: Some(shown.as_ref().map_or(&error.message, |shown| &shown.message)),
     });
-    match refusal {
-        Some(refusal) => {
+    match shown {
+        Some(Shown { refusal, .. }) => {
             let mut response = pass_on(refusal, error, status);
             response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
             response

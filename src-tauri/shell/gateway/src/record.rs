@@ -306,6 +306,16 @@ impl Recorder {
         record.usage = of_part.usage;
     }
 
+    /// What the row says so far, for [`Recorder::take_back`].
+    pub(crate) fn so_far(&self) -> (Arc<RequestRecord>, u64) {
+        (Arc::clone(&self.record), self.output_bytes)
+    }
+
+    /// What was tried since has failed and stays among the attempts; the row tells what it told before.
+    pub(crate) fn take_back(&mut self, (record, output_bytes): (Arc<RequestRecord>, u64)) {
+        (self.record, self.output_bytes) = (record, output_bytes);
+    }
+
     /// An attempt was called off while it ran, which says nothing about how fast or reliable its target is.
     pub(crate) fn called_off(&mut self, call: CalledOff, kind: &str, decision: &str) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
