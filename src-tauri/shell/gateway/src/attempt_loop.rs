@@ -16,7 +16,7 @@ use routing::Resolved;
 use routing::decision::MOST_ATTEMPTS;
 
 use crate::admit::{self, Terms, Turned};
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Kept};
 use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::failed::{Failed, Refusal as Refused};
@@ -108,24 +108,25 @@ enum Next {
 /// Tries the steps in order until one answers.
 async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut round: Round) -> Walked {
     let terms = Terms::direct(request.glance.tool_count);
-    let mut queue = Queue { steps: steps.into(), full: VecDeque::new() };
+    let mut queue = Queue { steps: steps.into(), full: VecDeque::new(), kept: None };
     let mut wish = Wish::default();
-    while let Some((step, attempt)) = take_place(gateway, &terms, &mut queue, &mut round).await {
+    while let Some((step, mut attempt)) = take_place(gateway, &terms, &mut queue, &mut round).await {
         round.recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
         let failed = match send(gateway, request, &step, &wish, &attempt, &mut round.recorder).await {
             Ok(served) => return Walked::Answered(answer(gateway, request, &step, served, attempt, round.recorder)),
             Err(failed) => failed,
         };
+        let kept = attempt.keep_places();
         attempt.settle(&failed.diagnosis.outcome);
         let may_shorten = !wish.shortened && truncates_tools(gateway);
         match round.failed(&step, *failed, &wish, may_shorten, !queue.steps.is_empty()) {
             Next::ThinkLess => {
                 wish.without = Some(Thoughts::All);
-                queue.steps.push_front(step);
+                queue.again(step, kept);
             }
             Next::FewerTools => {
                 wish.shortened = true;
-                queue.steps.push_front(step);
+                queue.again(step, kept);
             }
             Next::Account => {}
             Next::Stop => break,
@@ -139,6 +140,16 @@ struct Queue {
     steps: VecDeque<Step>,
     /// Those that had no free place as their turn came.
     full: VecDeque<Step>,
+    /// Places that the first of them has from the attempt before.
+    kept: Option<Kept>,
+}
+
+impl Queue {
+    /// The same account comes next, in the places that it has.
+    fn again(&mut self, step: Step, kept: Option<Kept>) {
+        self.steps.push_front(step);
+        self.kept = kept;
+    }
 }
 
 /// The next account that lets the request in. Where nobody was asked because everyone is full, one is waited for: the
@@ -150,7 +161,7 @@ async fn take_place(
     round: &mut Round,
 ) -> Option<(Step, Attempt)> {
     while let Some(step) = queue.steps.pop_front() {
-        match admit::at_once(gateway, &step, terms) {
+        match admit::at_once(gateway, &step, terms, &mut queue.kept) {
             Ok(attempt) => return Some((step, attempt)),
             Err(exclusion) => {
                 let is_full = exclusion.mechanism.is_full();
@@ -163,7 +174,7 @@ async fn take_place(
         && let Some(step) = queue.full.pop_front()
     {
         round.recorder.waits_for_place(&step);
-        match admit::in_turn(gateway, &step, terms).await {
+        match admit::in_turn(gateway, &step, terms, &mut queue.kept).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);
                 return Some((step, attempt));

@@ -130,6 +130,6 @@ fn place(gateway: &Gateway, request: &ClientRequest, resolved: &Resolved, config
     let elsewhere = Resolved { provider: provider.id.clone(), model: config.model.clone(), ..resolved.clone() };
     let (steps, _) = plan(gateway, request, &elsewhere, provider);
     let step = steps.into_iter().next()?;
-    let attempt = admit::at_once(gateway, &step, &Terms::direct(request.glance.tool_count)).ok()?;
+    let attempt = admit::at_once(gateway, &step, &Terms::direct(request.glance.tool_count), &mut None).ok()?;
     Some((step, attempt))
 }

@@ -8,7 +8,7 @@ use routing::Journey;
 use routing::quota_share::leases::Lease;
 use std::sync::Arc;
 
-use crate::attempt::{Attempt, Kept};
+use crate::attempt::Kept;
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -190,26 +190,24 @@ impl Recorder {
         }
     }
 
-    /// Whether it kept its place at the account from the attempt before (resilience specification, 14.4). One at another
-    /// account is given up.
-    pub(crate) fn has_place_at(&mut self, account: &ConnectionId) -> bool {
-        let Some(share) = &mut self.share else { return false };
-        share.kept.take_if(|kept| !kept.is_at(account));
-        share.kept.is_some()
-    }
-
-    /// The attempt failed; its place, where it had one, is kept for the next at the same account.
-    pub(crate) fn keeps_place(&mut self, kept: Option<Kept>) {
+    /// It goes to this account, chosen or not.
+    pub(crate) fn goes_to(&mut self, account: &ConnectionId) {
         if let Some(share) = &mut self.share {
-            share.kept = kept;
+            share.goes_to(account);
         }
     }
 
-    /// The next attempt goes on in the place that was kept.
-    pub(crate) fn goes_on_in_place(&mut self, attempt: &mut Attempt) {
-        if let Some(kept) = self.share.as_mut().and_then(|share| share.kept.take()) {
-            attempt.put_back(kept);
+    /// The request leaves an account at which it had places. Among quota-share requests it keeps its own until it asks
+    /// another account (resilience specification, 14.4).
+    pub(crate) fn leaves_place(&mut self, kept: Option<Kept>) {
+        if let (Some(share), Some(kept)) = (&mut self.share, kept.and_then(Kept::share_alone)) {
+            share.kept = Some(kept);
         }
+    }
+
+    /// The place that it has kept so.
+    pub(crate) fn comes_back(&mut self) -> Option<Kept> {
+        self.share.as_mut()?.kept.take()
     }
 
     /// How the account was chosen, in one word.
@@ -263,9 +261,6 @@ impl Recorder {
         self.addressed(candidate, connection_name, target);
         *self.usage() = Usage::default();
         self.output_bytes = 0;
-        if let Some(share) = &mut self.share {
-            share.goes_to(&candidate.connection);
-        }
         self.row.change(|row| {
             row.towards(candidate, connection_name);
             row.attempts = row.attempts.saturating_add(1);
@@ -341,6 +336,7 @@ impl Recorder {
 
     /// Who is asked, should nothing more come of it.
     pub(crate) fn addressed(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
+        self.goes_to(&candidate.connection);
         let record = Arc::make_mut(&mut self.record);
         record.target = Some(target);
         record.provider = Some(candidate.provider.clone());
