@@ -1,7 +1,7 @@
 //! Places: who waits, who is turned away, and that nobody's health is touched by it (resilience specification, 14 to 16).
 
 use acceptance::{Reply, chat_body};
-use domain::Millis;
+use domain::{Dialect, Millis};
 use fake_upstream::{Break, Gate, Step};
 use http::Method;
 use serde_json::json;
@@ -316,5 +316,122 @@ async fn a_combo_of_one_target_that_took_too_long_says_so() {
     let reply = asking.remove(0).await.expect("an answer");
     assert_eq!(reply.status, 504, "{}", reply.text());
     assert_eq!(reply.json()["error"]["code"], "RATE_LIMIT_EXECUTION_TIMEOUT");
+    team.world.check_invariants().await;
+}
+
+/// A conversation with old thinking in it, by which its request is known at the account.
+fn thoughtful(model: &str, name: &str) -> String {
+    let thought = json!({ "type": "thinking", "thinking": "t", "signature": "old" });
+    let said = json!({ "type": "text", "text": "a" });
+    let messages = json!([
+        { "role": "user", "content": name },
+        { "role": "assistant", "content": [thought, said] },
+        { "role": "user", "content": "r" },
+    ]);
+    json!({ "model": model, "max_tokens": 2048, "messages": messages }).to_string()
+}
+
+#[tokio::test]
+async fn a_request_that_is_sent_again_at_once_goes_before_whoever_waits_for_its_place() {
+    let team = Team::start().await;
+    let account = team.world.connect("anthropic", "d").await;
+    team.world.change(&account, json!({ "maxConcurrent": 1 })).await;
+    team.combo("alone", "priority", json!(["anthropic/m1"]), json!({})).await;
+    let hedging = json!({ "zeroLatencyOptimizationsEnabled": true, "hedging": true });
+    team.combo("hedged", "priority", json!(["anthropic/m1"]), hedging).await;
+    for (n, model) in ["anthropic/m1", "alone", "hedged"].into_iter().enumerate() {
+        let gate = Gate::closed();
+        let refusal = Step::error(400, "messages.1.content.0: Invalid `signature` in `thinking` block");
+        team.world.script(&account).then(refusal.held(&gate)).then(Step::ok("from 0"));
+        let ask = |name: &str| {
+            let (agent, body) = (team.world.agent(), thoughtful(model, name));
+            tokio::spawn(async move { agent.post("/v1/messages", body).await })
+        };
+        let first = ask("first");
+        team.world.wait_for_calls(&account, 3 * n as u64 + 1).await;
+        let second = ask("second");
+        team.world.wait_for_waiting(1).await;
+        gate.open();
+        for asking in [first, second] {
+            assert_eq!(who(&asking.await.expect("an answer")), 0, "{model}");
+        }
+        let calls: Vec<String> =
+            team.world.calls(&account)[3 * n..].iter().map(|call| call.json().to_string()).collect();
+        let names: Vec<bool> = calls.iter().map(|call| call.contains("first")).collect();
+        assert_eq!(names, [true, true, false], "{model}: {calls:?}");
+    }
+    team.world.settle().await;
+    assert_eq!(team.world.in_flight(), 0, "its places are given back");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_sent_once_more_after_a_pause_keeps_its_place_over_it() {
+    let team = Team::start().await;
+    let account = &team.accounts[0];
+    let specific = json!({ "disableCooling": true, "baseUrl": team.world.upstream.base_url(Dialect::Chat) });
+    team.world.change(account, json!({ "maxConcurrent": 1, "providerSpecificData": specific })).await;
+    team.combo("alone", "priority", json!(["openai/m1"]), json!({})).await;
+    let hedging = json!({ "zeroLatencyOptimizationsEnabled": true, "hedging": true });
+    team.combo("hedged", "priority", json!(["openai/m1"]), hedging).await;
+    for (n, name) in ["alone", "hedged"].into_iter().enumerate() {
+        let gate = Gate::closed();
+        let answer = Step::ok("from 0").held(&gate);
+        team.world.script(account).then(Step::error(500, "not now")).then(answer.clone()).then(answer);
+        let ask = || {
+            let agent = team.world.agent();
+            tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body(name, false)).await })
+        };
+        let first = ask();
+        let calls = 3 * n as u64;
+        team.world.wait_for_endings(account, calls + 1).await;
+        let second = ask();
+        team.world.wait_for_waiting(1).await;
+        assert_eq!(team.calls()[0] as u64, calls + 1, "{name}: nobody takes the place of whoever pauses");
+        team.world.advance(Millis::seconds(2));
+        team.world.wait_for_calls(account, calls + 2).await;
+        assert_eq!(team.world.picture().waiting, 1, "{name}");
+        gate.open();
+        for asking in [first, second] {
+            assert_eq!(who(&asking.await.expect("an answer")), 0, "{name}");
+        }
+    }
+    team.world.settle().await;
+    assert_eq!(team.world.in_flight(), 0, "its places are given back");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_place_that_was_kept_is_free_once_the_request_goes_elsewhere_or_its_client_leaves() {
+    let team = Team::start().await;
+    let account = &team.accounts[0];
+    let specific = json!({ "disableCooling": true, "baseUrl": team.world.upstream.base_url(Dialect::Chat) });
+    team.world.change(account, json!({ "maxConcurrent": 1, "providerSpecificData": specific })).await;
+    let config = json!({ "disableSessionStickiness": true });
+    team.combo("two", "priority", json!(["openai/m1", "deepseek/m1"]), config).await;
+    team.world.script(account).times(2, Step::error(500, "not now")).then(Step::ok("from 0"));
+    let ask = |model: &'static str| {
+        let agent = team.world.agent();
+        tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body(model, false)).await })
+    };
+    let elsewhere = ask("two");
+    team.world.wait_for_endings(account, 1).await;
+    let waiting = ask("openai/m1");
+    team.world.wait_for_waiting(1).await;
+    team.world.advance(Millis::seconds(2));
+    team.world.wait_for_endings(account, 2).await;
+    assert_eq!(who(&waiting.await.expect("an answer")), 0, "its turn has come");
+    team.world.advance(Millis::seconds(2));
+    assert_eq!(who(&elsewhere.await.expect("an answer")), 1);
+
+    team.world.script(account).then(Step::error(500, "not now")).then(Step::ok("from 0"));
+    let leaves = ask("two");
+    team.world.wait_for_endings(account, 4).await;
+    let waiting = ask("openai/m1");
+    team.world.wait_for_waiting(1).await;
+    leaves.abort();
+    assert_eq!(who(&waiting.await.expect("an answer")), 0, "the place is the next one's");
+    team.world.settle().await;
+    assert_eq!(team.world.in_flight(), 0);
     team.world.check_invariants().await;
 }

@@ -1,6 +1,6 @@
 //! A slow target gets company, and whoever says something useful first is the answer (gateway specification, 3.2).
 
-use acceptance::{Reply, beginning, chat_body};
+use acceptance::{Reply, beginning, chat_body, error_event};
 use domain::{Dialect, Millis};
 use fake_upstream::{Break, Gate, Step};
 use serde_json::{Value, json};
@@ -119,6 +119,21 @@ async fn the_failure_of_the_company_leaves_the_slow_one_running_and_that_of_both
     team.world.wait_for_endings(&team.accounts[1], 2).await;
     gate.open();
     assert_eq!(who(&asking.await.expect("a reply")), 2);
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_the_company_used_before_it_failed_is_not_what_the_slow_one_used() {
+    let (team, gate) = slow_first(json!({})).await;
+    let told = "data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":5000,\"completion_tokens\":900}}\n\n";
+    team.world.script(&team.accounts[1]).then(Step::sse([told.to_owned(), error_event(Dialect::Chat, "overloaded")]));
+    let asking = ask(&team, false);
+    silent_for(&team, DELAY).await;
+    team.world.wait_for_endings(&team.accounts[1], 1).await;
+    gate.open();
+    assert_eq!(who(&asking.await.expect("a reply")), 0);
+    let row = team.world.last_request().await;
+    assert_eq!((&row["tokensInput"], &row["tokensOutput"]), (&json!(12), &json!(7)), "{row}");
     team.world.check_invariants().await;
 }
 

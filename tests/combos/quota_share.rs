@@ -192,29 +192,38 @@ async fn a_place_is_held_to_the_end_of_a_stream_and_given_back_however_it_ends()
 }
 
 #[tokio::test]
-async fn a_request_that_is_sent_once_more_keeps_its_place_over_the_pause() {
+async fn a_request_that_is_sent_once_more_keeps_its_place_over_every_pause() {
     // QS-07
-    let shared = Shared::start(1).await;
-    shared.open_pool().await;
-    let account = &shared.accounts[0];
-    let specific = json!({ "disableCooling": true, "baseUrl": shared.world.upstream.base_url(Dialect::Chat) });
-    shared.world.change(account, json!({ "max_concurrent": 1, "providerSpecificData": specific })).await;
-    let gate = Gate::closed();
-    let answer = Step::ok("from 0").held(&gate);
-    shared.world.script(account).then(Step::error(500, "not now")).then(answer.clone()).then(answer);
-    let mut asking = shared.asking(1);
-    shared.world.wait_for_endings(account, 1).await;
-    asking.extend(shared.asking(1));
-    shared.world.wait_for_waiting(1).await;
-    assert_eq!(shared.world.calls(account).len(), 1, "nobody takes the place of whoever pauses");
-    shared.world.advance(Millis::seconds(2));
-    shared.world.wait_for_calls(account, 2).await;
-    assert_eq!(shared.world.picture().waiting, 1);
-    gate.open();
-    all_succeed(asking).await;
-    assert_eq!(shared.world.calls(account).len(), 3);
-    all_succeed(shared.asking(1)).await;
-    shared.world.check_invariants().await;
+    for hedging in [false, true] {
+        let shared = Shared::start(1).await;
+        let switches = json!({ "zeroLatencyOptimizationsEnabled": hedging, "hedging": hedging, "maxRetries": 2 });
+        shared.world.set(json!({ "comboDefaults": switches })).await;
+        shared.open_pool().await;
+        let account = &shared.accounts[0];
+        let specific = json!({ "disableCooling": true, "baseUrl": shared.world.upstream.base_url(Dialect::Chat) });
+        shared.world.change(account, json!({ "max_concurrent": 1, "providerSpecificData": specific })).await;
+        let gate = Gate::closed();
+        let answer = Step::ok("from 0").held(&gate);
+        shared.world.script(account).times(2, Step::error(500, "not now")).then(answer.clone()).then(answer);
+        let mut asking = shared.asking(1);
+        shared.world.wait_for_endings(account, 1).await;
+        asking.extend(shared.asking(1));
+        for calls in [1, 2] {
+            shared.world.wait_for_endings(account, calls as u64).await;
+            shared.world.wait_for_waiting(1).await;
+            assert_eq!(shared.world.calls(account).len(), calls, "nobody takes the place of whoever pauses");
+            while shared.world.calls(account).len() == calls {
+                shared.world.advance(Millis::new(500));
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        }
+        assert_eq!(shared.world.picture().waiting, 1);
+        gate.open();
+        all_succeed(asking).await;
+        assert_eq!(shared.world.calls(account).len(), 4);
+        all_succeed(shared.asking(1)).await;
+        shared.world.check_invariants().await;
+    }
 }
 
 #[tokio::test]

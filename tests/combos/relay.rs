@@ -165,6 +165,26 @@ async fn what_one_local_key_said_is_not_told_to_another() {
 }
 
 #[tokio::test]
+async fn the_writer_of_a_summary_does_not_act_for_the_client_s_session() {
+    let relay = Relay::start(json!({ "handoffModel": "deepseek/m1" })).await;
+    let strategy = json!({ "deepseek": "round-robin" });
+    relay.world.set(json!({ "sessionAffinityTtlMs": 600_000, "routing": { "accountStrategy": strategy } })).await;
+    let writers = [relay.world.connect("deepseek", "x").await, relay.world.connect("deepseek", "y").await];
+    for writer in &writers {
+        relay.world.script(writer).then(Step::ok(SUMMARY));
+    }
+    relay.world.script(&relay.first).then(used(90, "from the first"));
+    let agent = || relay.world.agent().with("x-session-id", "s1");
+    relay.ask(&agent()).await;
+    relay.world.settle().await;
+    let calls = || writers.each_ref().map(|writer| relay.world.calls(writer).len());
+    assert_eq!(calls(), [1, 0], "the summary");
+    let reply = agent().post("/v1/chat/completions", acceptance::chat_body("deepseek/m1", false)).await;
+    assert_eq!((reply.status.as_u16(), calls()), (200, [1, 1]), "the session was nowhere yet: the next one's turn");
+    relay.world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn one_summary_of_a_conversation_is_under_way_at_a_time_and_one_that_takes_too_long_is_given_up() {
     let relay = Relay::start(json!({ "handoffModel": "deepseek/m1" })).await;
     let writer = relay.world.connect("deepseek", "writer").await;

@@ -1,8 +1,8 @@
 //! What a local key may spend: budgets, limits of tokens, their resets (gateway specification, 1.3 and 1.11 step 2).
 
-use acceptance::{Agent, Ask, Connection, Reply, World, chat_body};
+use acceptance::{Agent, Ask, Connection, Reply, World, beginning, chat_body};
 use domain::{Dialect, Millis, Timestamp};
-use fake_upstream::{Gate, Step};
+use fake_upstream::{Break, Gate, Step};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -183,6 +183,54 @@ async fn streams_count_what_their_rows_say_estimates_included() {
 }
 
 #[tokio::test]
+async fn a_stream_that_breaks_off_or_is_left_counts_its_prompt_and_what_arrived() {
+    // "Once upon" is nine bytes.
+    const ARRIVED: u64 = 3;
+    let kept = Kept::new(json!({ "tokenLimits": [{ "scopeType": "global", "tokenLimit": 100_000 }] })).await;
+    let accounts = [kept.world.connect("anthropic", "c2").await, kept.world.connect("gemini", "c3").await];
+    let mut sum = 0;
+    for how in [Break::Close, Break::Stall] {
+        for ask in Ask::all(true) {
+            let step = Step::sse([beginning(ask.dialect)]).broken(usize::MAX, how);
+            for account in accounts.iter().chain([&kept.account]) {
+                kept.world.script(account).then(step.clone());
+            }
+            let mut reply = kept.agent().stream(&ask.path, ask.body.clone()).await;
+            assert!(reply.next().await.is_some(), "{:?}", ask.dialect);
+            let outcome = if matches!(how, Break::Stall) { "aborted" } else { "failure" };
+            match how {
+                Break::Stall => drop(reply),
+                Break::Close | Break::Reset => drop(reply.rest().await),
+            }
+            kept.world.settle().await;
+            let row = kept.world.last_request().await;
+            assert_eq!((&row["outcome"], &row["estimated"]), (&json!(outcome), &json!(true)), "{row}");
+            assert_eq!(row["tokensOutput"], json!(ARRIVED), "{row}");
+            sum += row["tokensInput"].as_u64().filter(|tokens| *tokens > 0).expect("a prompt") + ARRIVED;
+            assert_eq!(kept.limit_use(0).await["used"], json!(sum as f64), "{row}");
+            for account in accounts.iter().chain([&kept.account]) {
+                kept.world.reset(account).await;
+            }
+        }
+    }
+    kept.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_request_that_brought_nothing_counts_nothing() {
+    let kept = Kept::new(json!({ "tokenLimits": [{ "scopeType": "global", "tokenLimit": 100_000 }] })).await;
+    for step in [Step::error(500, "no"), Step::sse([": opened\n\n"]).broken(usize::MAX, Break::Close)] {
+        kept.world.script(&kept.account).then(step);
+        let reply = kept.agent().post("/v1/chat/completions", chat_body("openai/m1", true)).await;
+        assert_ne!(reply.status, 200, "{}", reply.text());
+        assert_eq!(kept.world.last_request().await["tokensInput"], Value::Null);
+        kept.world.reset(&kept.account).await;
+    }
+    close(&kept.limit_use(0).await["used"], 0.0);
+    kept.world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn an_unknown_price_counts_tokens_and_no_dollars_and_says_so() {
     let limits = json!({
         "budgetDailyUsd": PRICE, "tokenLimits": [{ "scopeType": "provider", "scopeValue": "openai", "tokenLimit": 60 }],
@@ -335,5 +383,35 @@ async fn what_costs_nothing_goes_on_when_all_is_spent() {
         kept.agent().post("/v1/messages/count_tokens", acceptance::messages_body("anthropic/m1", false)).await;
     assert_eq!(counted.status, 200, "{}", counted.text());
     assert_eq!(kept.agent().get("/v1/models").await.status, 200);
+    kept.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn counting_tokens_spends_none_of_them_in_any_dialect_that_counts() {
+    let kept = Kept::new(json!({
+        "budgetDailyUsd": 1.0, "tokenLimits": [{ "scopeType": "global", "tokenLimit": 1_000_000 }],
+    }))
+    .await;
+    kept.world.connect("anthropic", "c2").await;
+    kept.world.connect("gemini", "c3").await;
+    kept.world.connect("deepseek", "c4").await;
+    let messages = |model| acceptance::messages_body(model, false);
+    let contents = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hi" }] }] }).to_string();
+    // Two that count themselves, and two for which it is done here.
+    for (path, body) in [
+        ("/v1/messages/count_tokens", messages("anthropic/claude-sonnet-4-5")),
+        ("/v1beta/models/gemini/gemini-2.5-pro:countTokens", contents.clone()),
+        ("/v1/messages/count_tokens", messages("deepseek/m1")),
+        ("/v1beta/models/deepseek/m1:countTokens", contents),
+    ] {
+        let reply = kept.agent().post(path, body).await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+        let row = kept.world.last_request().await;
+        assert_eq!((&row["tokensInput"], &row["tokensOutput"]), (&Value::Null, &Value::Null), "{path}: {row}");
+        assert_eq!(row["estimated"], false, "{path}: {row}");
+        for limit in 0..2 {
+            close(&kept.limit_use(limit).await["used"], 0.0);
+        }
+    }
     kept.world.check_invariants().await;
 }

@@ -2,8 +2,11 @@
 
 use acceptance::{Ask, World, chat_body, gemini_body};
 use domain::{Dialect, Millis};
+use futures_util::poll;
 use http::Method;
 use serde_json::json;
+use std::pin::pin;
+use std::time::Duration;
 
 use crate::fixtures::assert_refused;
 
@@ -208,5 +211,66 @@ async fn the_last_use_of_a_key_is_remembered() {
     assert!(keys["keys"][0]["lastUsedAt"].is_string(), "{keys}");
     assert_eq!(keys["keys"][0]["tail"].as_str().map(str::len), Some(4));
     assert!(!keys.to_string().contains(&world.key));
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_reading_of_the_keys_that_began_before_one_was_revoked_does_not_bring_it_back() {
+    let world = World::start().await;
+    world.connect("openai", "c1").await;
+    for polls in 0..12 {
+        let text = world.make_key(json!({ "name": format!("k{polls}") })).await;
+        let keys = world.managed(Method::GET, "/api/keys", None).await;
+        let id = keys["keys"].as_array().and_then(|keys| keys.last()?["id"].as_str()).expect("an id").to_owned();
+        let mut reading = pin!(world.gateway().reload_keys());
+        // It gets so far, and no further until the key is gone, or its revocation waits.
+        let mut is_over = false;
+        for _ in 0..polls {
+            is_over = is_over || poll!(reading.as_mut()).is_ready();
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let manager = world.manager();
+        let mut revoking =
+            tokio::spawn(async move { manager.send(Method::DELETE, &format!("/api/keys/{id}"), None).await });
+        let revoked = tokio::time::timeout(Duration::from_millis(250), &mut revoking).await.ok();
+        if !is_over {
+            reading.await.expect("keys");
+        }
+        let reply = match revoked {
+            Some(reply) => reply,
+            None => revoking.await,
+        };
+        assert_eq!(reply.expect("a reply").status, 200);
+        let agent = world.stranger().with_key(&text);
+        let status = agent.post("/v1/chat/completions", chat_body("openai/m1", false)).await.status;
+        assert_eq!(status, 401, "after {polls} steps");
+    }
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn changes_of_one_key_at_the_same_time_all_hold() {
+    let world = World::start().await;
+    world.connect("openai", "c1").await;
+    for round in 0..10 {
+        let text = world.make_key(json!({ "name": format!("k{round}") })).await;
+        let keys = world.managed(Method::GET, "/api/keys", None).await;
+        let id = keys["keys"].as_array().and_then(|keys| keys.last()?["id"].as_str()).expect("an id").to_owned();
+        let (path, rotation) = (format!("/api/keys/{id}"), format!("/api/keys/{id}/rotate"));
+        let change = |body: serde_json::Value| world.managed(Method::PATCH, &path, Some(body));
+        let (_, _, rotated, _) = tokio::join!(
+            change(json!({ "budgetDailyUsd": 5.0 })),
+            change(json!({ "allowedModels": ["openai/*"] })),
+            world.manage(Method::POST, &rotation, None),
+            change(json!({ "name": format!("renamed {round}") })),
+        );
+        assert_eq!(rotated.status, 200, "{}", rotated.text());
+        let status = world.stranger().with_key(&text).get("/v1/models").await.status;
+        assert_eq!(status, 401, "the old text stays stopped");
+        let keys = world.managed(Method::GET, "/api/keys", None).await;
+        let key = keys["keys"].as_array().and_then(|keys| keys.last()).expect("the key");
+        let found = (&key["name"], &key["budgetDailyUsd"], &key["allowedModels"]);
+        assert_eq!(found, (&json!(format!("renamed {round}")), &json!(5.0), &json!(["openai/*"])), "{key}");
+    }
     world.check_invariants().await;
 }

@@ -162,6 +162,36 @@ async fn not_for_tools_not_for_combos_and_never_twice() {
 }
 
 #[tokio::test]
+async fn the_row_of_a_request_that_failed_there_too_tells_of_its_own_failure() {
+    let broke = Broke::switched_on().await;
+    for (own, words) in [
+        (Step::error(402, "pay first"), "pay first"),
+        (Step::status(403, "your spending limit is reached"), "the connection “own”"),
+    ] {
+        broke.answers(own);
+        broke.world.script(&broke.other).then(Step::error(500, "down here"));
+        let reply = broke.ask(chat_body("openai/m1", false)).await;
+        assert_ne!(reply.status, 200);
+        let row = broke.world.last_request().await;
+        assert_eq!((&row["provider"], &row["model"]), (&json!("openai"), &json!("m1")), "{row}");
+        assert_eq!((&row["connectionId"], &row["connectionName"]), (&json!(broke.own.id), &json!("own")), "{row}");
+        let summary = row["errorSummary"].as_str().expect("a summary");
+        assert!(summary.contains(words) && !summary.contains("down here") && !summary.contains("other"), "{row}");
+        let attempts = &row["trace"]["attempts"];
+        assert_eq!(
+            (&attempts[1]["provider"], &attempts[1]["message"]),
+            (&json!("nvidia"), &json!("down here")),
+            "{row}"
+        );
+        assert!(!reply.text().contains("down here") && !reply.text().contains("other"), "{}", reply.text());
+        for account in [&broke.own, &broke.other] {
+            broke.world.reset(account).await;
+        }
+    }
+    broke.world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn without_an_account_there_or_with_a_key_that_may_not_go_there_the_refusal_stands() {
     let broke = Broke::switched_on().await;
     let key = broke.world.make_key(json!({ "name": "narrow", "allowedModels": ["openai/*"] })).await;

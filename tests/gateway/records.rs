@@ -1,8 +1,8 @@
 //! The request log: exactly one row per request, with what it took and what it cost.
 
-use acceptance::{Ask, World, chat_body, messages_body};
+use acceptance::{Ask, World, chat_body, error_event, messages_body};
 use domain::{Dialect, Millis, Usage};
-use fake_upstream::{Answer, Step};
+use fake_upstream::{Answer, Break, Step};
 use http::Method;
 use serde_json::json;
 
@@ -86,6 +86,46 @@ async fn usage_that_the_upstream_did_not_state_is_estimated_and_marked() {
         assert!(row["tokensInput"].as_u64().is_some_and(|tokens| tokens > 0), "{row}");
         assert!(row["tokensOutput"].as_u64().is_some_and(|tokens| tokens > 0), "{row}");
     }
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_an_attempt_used_that_failed_is_not_what_the_answer_used() {
+    let world = World::start().await;
+    let first = world.connect("anthropic", "first").await;
+    world.connect("anthropic", "second").await;
+    let opening = concat!(
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",",
+        "\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":5000,\"output_tokens\":900}}}\n\n",
+    );
+    world.script(&first).then(Step::sse([opening.to_owned(), error_event(Dialect::Messages, "overloaded")]));
+    let reply = world.agent().post("/v1/messages", messages_body("anthropic/m1", true)).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let row = world.last_request().await;
+    let found = (&row["attempts"], &row["tokensInput"], &row["tokensOutput"], &row["estimated"]);
+    assert_eq!(found, (&json!(2), &json!(12), &json!(7), &json!(false)), "{row}");
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn the_estimate_of_an_answer_leaves_out_what_broke_off_before_it() {
+    let world = World::start().await;
+    let first = world.connect("openai", "first").await;
+    let second = world.connect("openai", "second").await;
+    world.script(&second).then(Step::answer(Answer::text("Hello there, agent.").with_usage(None)));
+    let mut outputs = Vec::new();
+    for step in
+        [Step::error(500, "no"), Step::sse([acceptance::beginning(Dialect::Chat)]).broken(usize::MAX, Break::Close)]
+    {
+        world.script(&first).then(step);
+        let reply = world.agent().post("/v1/chat/completions", chat_body("openai/m1", false)).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let row = world.last_request().await;
+        assert_eq!((&row["attempts"], &row["estimated"]), (&json!(2), &json!(true)), "{row}");
+        outputs.push(row["tokensOutput"].as_u64().expect("an estimate"));
+        world.reset(&first).await;
+    }
+    assert_eq!(outputs[0], outputs[1]);
     world.check_invariants().await;
 }
 

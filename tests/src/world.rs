@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::{Dialect, Millis, Timestamp};
 use fake_upstream::{Call, FakeUpstream, Script};
-use gateway::EngineHandle;
+use gateway::{EngineHandle, Gateway};
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -372,7 +372,12 @@ impl World {
     }
 
     pub(crate) fn engine(&self) -> &EngineHandle {
-        self.running().gateway().engine()
+        self.gateway().engine()
+    }
+
+    /// The gateway itself, for what a client cannot bring about from outside.
+    pub fn gateway(&self) -> &Gateway {
+        self.running().gateway()
     }
 
     /// Whether the log has held this text since the world began; worlds of the same process share it.

@@ -33,7 +33,7 @@ use crate::connection_status::ConnectionStatus;
 use crate::egress_bucket::EgressBuckets;
 use crate::event::Event;
 use crate::model_lockout::{Answer, ModelLockouts, PostOutputErrors, Target};
-use crate::permit::{KeptShare, Permit};
+use crate::permit::{KeptPlaces, Permit};
 use crate::provider_cooldown::ProviderCooldowns;
 use crate::refusal::Refusal;
 use crate::request_queue::RequestQueues;
@@ -107,8 +107,8 @@ pub struct Admission<'a> {
     pub quota_cutoff: bool,
     /// The gate of the combo it is a step of, where that has one.
     pub combo_gate: Option<ComboGate<'a>>,
-    /// It has kept its place among the quota-share requests of the account ([`Permit::keep_share`]).
-    pub has_share: bool,
+    /// Gates at which it has kept its place from the attempt before ([`Permit::keep_places`]).
+    pub kept: &'a [GateKey],
     /// How long it waits at gates. Where the account has a request queue, that queue's budget is the one clock.
     pub patience: Patience,
     /// How long the response may take to begin; extends the execution limit of a queue.
@@ -213,9 +213,7 @@ impl Engine {
         let mut permit = permit;
         let freed = self.vacate(&mut permit, outcome, now);
         let forgotten = self.connections.get(&permit.connection).is_none_or(|health| health.forgotten);
-        if forgotten && self.in_flight(&permit.connection) == 0 {
-            self.connections.remove(&permit.connection);
-        }
+        self.clear_forgotten(&permit.connection);
         match outcome {
             Outcome::Success(_) if !forgotten && permit.caller != Caller::Test => {
                 self.succeed(&permit, settings, now, &mut effects);
@@ -229,12 +227,21 @@ impl Engine {
         effects
     }
 
-    /// A place that was kept is not needed any more.
-    pub fn give_back(&mut self, kept: KeptShare, settings: &Settings, now: Timestamp) -> Effects {
+    /// Places that were kept are not needed any more.
+    pub fn give_back(&mut self, kept: KeptPlaces, settings: &Settings, now: Timestamp) -> Effects {
         let mut effects = self.pending();
         let freed = self.gates.release(kept.held).into_iter().map(Barrier::Gate).collect();
+        self.clear_forgotten(&kept.connection);
         self.serve(freed, settings, now, &mut effects);
         effects
+    }
+
+    /// Nothing is remembered of an account that is gone once nobody is there any more.
+    fn clear_forgotten(&mut self, connection: &ConnectionId) {
+        let forgotten = self.connections.get(connection).is_some_and(|health| health.forgotten);
+        if forgotten && self.in_flight(connection) == 0 {
+            self.connections.remove(connection);
+        }
     }
 
     /// Notes what time alone has changed: an open breaker that became half-open, a rest that is over, a place whose turn

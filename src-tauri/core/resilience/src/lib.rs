@@ -56,7 +56,7 @@ pub mod waiting_room;
 pub use concurrency_gate::{GateKey, Patience};
 pub use engine::{Admission, Admitted, Caller, Cleared, ComboGate, Effects, Engine, Entered, ResetScope};
 pub use event::Event;
-pub use permit::{KeptShare, Permit};
+pub use permit::{KeptPlaces, Permit};
 pub use picture::Snapshot;
 pub use refusal::{LocalLimit, Refusal};
 pub use settings::Settings;

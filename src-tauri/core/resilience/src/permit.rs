@@ -31,16 +31,28 @@ pub struct Permit {
     pub(crate) looks: bool,
 }
 
-/// A place among the quota-share requests of an account that nobody uses at the moment. It cannot be cloned.
+/// Places at the gates of one account that a request keeps between two attempts. It cannot be cloned.
 #[derive(Debug, PartialEq, Eq)]
-pub struct KeptShare {
+pub struct KeptPlaces {
     pub(crate) connection: ConnectionId,
     pub(crate) held: Held,
 }
 
-impl KeptShare {
+impl KeptPlaces {
     pub fn connection(&self) -> &ConnectionId {
         &self.connection
+    }
+
+    /// The gates they are at.
+    pub fn gates(&self) -> &[GateKey] {
+        self.held.keys()
+    }
+
+    /// Takes out the place among the quota-share requests of the account, which a request keeps for as long as it may come
+    /// back (resilience specification, 14.4); none, it has none.
+    pub fn take_share(&mut self) -> Option<KeptPlaces> {
+        let held = self.held.take_share()?;
+        Some(KeptPlaces { connection: self.connection.clone(), held })
     }
 }
 
@@ -68,16 +80,16 @@ impl Permit {
         self.held.keys()
     }
 
-    /// Takes its place among the quota-share requests of the account out of it, so that a request that is to be sent once
-    /// more keeps it over the pause (resilience specification, 14.4). Given back by [`crate::Engine::give_back`], or to
-    /// the next permit by [`Permit::put_back`].
-    pub fn keep_share(&mut self) -> Option<KeptShare> {
-        let held = self.held.take_share()?;
-        Some(KeptShare { connection: self.connection.clone(), held })
+    /// Takes its places out of it, so that a request that is to be sent once more keeps them, also over a pause. Given back
+    /// by [`crate::Engine::give_back`], or to the next permit by [`Permit::put_back`].
+    pub fn keep_places(&mut self) -> Option<KeptPlaces> {
+        let held = std::mem::take(&mut self.held);
+        let connection = self.connection.clone();
+        (!held.keys().is_empty()).then_some(KeptPlaces { connection, held })
     }
 
-    /// The attempt goes on in a place that was kept.
-    pub fn put_back(&mut self, kept: KeptShare) {
+    /// The attempt goes on in places that were kept.
+    pub fn put_back(&mut self, kept: KeptPlaces) {
         self.held.join(kept.held);
     }
 

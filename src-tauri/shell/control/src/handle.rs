@@ -22,6 +22,7 @@ struct Inner {
     listener: mpsc::Sender<ListenerMove>,
     health: Mutex<HealthCache>,
     combo_change: tokio::sync::Mutex<()>,
+    key_change: tokio::sync::Mutex<()>,
     simulation: Arc<tokio::sync::Mutex<()>>,
     quota_asked: Mutex<quota::Asked>,
     quota_refresh: tokio::sync::Mutex<()>,
@@ -55,6 +56,7 @@ impl Control {
             listener,
             health: Mutex::default(),
             combo_change: tokio::sync::Mutex::default(),
+            key_change: tokio::sync::Mutex::default(),
             simulation: Arc::default(),
             quota_asked: Mutex::default(),
             quota_refresh: tokio::sync::Mutex::default(),
@@ -78,6 +80,12 @@ impl Control {
     /// all others, which must not change before it is stored.
     pub(crate) async fn one_combo_change(&self) -> MutexGuard<'_, ()> {
         self.0.combo_change.lock().await
+    }
+
+    /// Waits until nobody else changes keys, and keeps others waiting while the guard lives: a change writes the whole key
+    /// back as it found it, and would undo a rotation or a switching off that came in between.
+    pub(crate) async fn one_key_change(&self) -> MutexGuard<'_, ()> {
+        self.0.key_change.lock().await
     }
 
     /// Waits until no other simulation runs, and keeps others waiting while the guard lives, which goes with the work: one

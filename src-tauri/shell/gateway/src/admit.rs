@@ -1,9 +1,9 @@
 //! Stage 5: takes what an attempt needs before anything is translated or sent.
 
 use domain::{Exclusion, Limits, Millis};
-use resilience::{Admission, Admitted, Caller, ComboGate, Patience, Refusal};
+use resilience::{Admission, Admitted, Caller, ComboGate, GateKey, Patience, Permit, Refusal};
 
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Kept};
 use crate::engine_handle::Entry;
 use crate::gateway::Gateway;
 use crate::plan::Step;
@@ -28,25 +28,28 @@ pub(crate) struct Terms<'a> {
     pub(crate) quota_cutoff: bool,
     /// The gate that only its combo has.
     pub(crate) combo_gate: Option<ComboGate<'a>>,
-    /// It has a place among the quota-share requests of the account.
-    pub(crate) has_share: bool,
     pub(crate) patience: Patience,
 }
 
 impl Terms<'_> {
     /// Those of a request that names one model.
     pub(crate) fn direct(tools: u32) -> Self {
-        let patience = patience();
-        Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, has_share: false, patience }
+        Terms { caller: Caller::Direct, tools, quota_cutoff: true, combo_gate: None, patience: patience() }
     }
 
-    fn admission<'a>(&'a self, gateway: &Gateway, step: &'a Step, limits: &'a Limits) -> Admission<'a> {
+    fn admission<'a>(
+        &'a self,
+        gateway: &Gateway,
+        step: &'a Step,
+        limits: &'a Limits,
+        kept: &'a [GateKey],
+    ) -> Admission<'a> {
         let own = step.provider.start_timeout;
         Admission {
             tools: if truncates_tools(gateway) { 0 } else { self.tools },
             quota_cutoff: self.quota_cutoff,
             combo_gate: self.combo_gate,
-            has_share: self.has_share,
+            kept,
             patience: self.patience,
             response_start: own.unwrap_or(gateway.settings().network.response_start_timeout),
             ..Admission::new(&step.candidate, limits, self.caller)
@@ -54,13 +57,33 @@ impl Terms<'_> {
     }
 }
 
-/// The permit for one attempt, in its guard, for who will not wait.
-pub(crate) fn at_once(gateway: &Gateway, step: &Step, terms: &Terms<'_>) -> Result<Attempt, Exclusion> {
+/// The permit for one attempt, in its guard, for who will not wait. It goes on in the places `kept` from the attempt before,
+/// which are given up where they are another account's.
+pub(crate) fn at_once(
+    gateway: &Gateway,
+    step: &Step,
+    terms: &Terms<'_>,
+    kept: &mut Option<Kept>,
+) -> Result<Attempt, Exclusion> {
     let limits = step.entry.connection.limits(step.provider.limits);
-    match gateway.engine().admit(&terms.admission(gateway, step, &limits)) {
-        Admitted::Permit(permit) => Ok(Attempt::new(gateway.engine().clone(), permit, gateway.now())),
+    match gateway.engine().admit(&terms.admission(gateway, step, &limits, gates_at(step, kept))) {
+        Admitted::Permit(permit) => Ok(begun(gateway, permit, kept)),
         Admitted::Refused(exclusion) => Err(exclusion),
     }
+}
+
+/// The gates of the account at which there is a place already.
+fn gates_at<'k>(step: &Step, kept: &'k mut Option<Kept>) -> &'k [GateKey] {
+    kept.take_if(|kept| !kept.is_at(&step.candidate.connection));
+    kept.as_ref().map_or(&[], Kept::gates)
+}
+
+fn begun(gateway: &Gateway, permit: Permit, kept: &mut Option<Kept>) -> Attempt {
+    let mut attempt = Attempt::new(gateway.engine().clone(), permit, gateway.now());
+    if let Some(kept) = kept.take() {
+        attempt.put_back(kept);
+    }
+    attempt
 }
 
 /// A permit, and how long it was waited for.
@@ -70,15 +93,19 @@ pub(crate) struct Turned {
 }
 
 /// The same for who waits for a place. Whoever drops this gives the place up.
-pub(crate) async fn in_turn(gateway: &Gateway, step: &Step, terms: &Terms<'_>) -> Result<Turned, Refusal> {
+pub(crate) async fn in_turn(
+    gateway: &Gateway,
+    step: &Step,
+    terms: &Terms<'_>,
+    kept: &mut Option<Kept>,
+) -> Result<Turned, Refusal> {
     let limits = step.entry.connection.limits(step.provider.limits);
-    let begun = gateway.now();
-    let entry = gateway.engine().enter(&terms.admission(gateway, step, &limits));
+    let came = gateway.now();
+    let entry = gateway.engine().enter(&terms.admission(gateway, step, &limits, gates_at(step, kept)));
     let permit = match entry {
         Entry::Permit(permit) => permit,
         Entry::Refused(refusal) => return Err(refusal),
         Entry::Place(place) => place.turn().await?,
     };
-    let attempt = Attempt::new(gateway.engine().clone(), permit, gateway.now());
-    Ok(Turned { attempt, queued: gateway.now().since(begun) })
+    Ok(Turned { attempt: begun(gateway, permit, kept), queued: gateway.now().since(came) })
 }

@@ -2,7 +2,7 @@
 
 use domain::{ConnectionId, Millis, Neutral, Outcome, Timestamp};
 use http::HeaderMap;
-use resilience::{KeptShare, Permit};
+use resilience::{GateKey, KeptPlaces, Permit};
 
 use crate::engine_handle::EngineHandle;
 
@@ -39,13 +39,13 @@ impl Attempt {
         self.overrun
     }
 
-    /// Takes its place among the quota-share requests of the account out of it, for the next attempt of the same request.
-    pub(crate) fn keep_share(&mut self) -> Option<Kept> {
-        let kept = self.permit.as_mut()?.keep_share()?;
+    /// Takes its places at gates out of it, for the next attempt of the same request.
+    pub(crate) fn keep_places(&mut self) -> Option<Kept> {
+        let kept = self.permit.as_mut()?.keep_places()?;
         Some(Kept { engine: self.engine.clone(), kept: Some(kept) })
     }
 
-    /// It goes on in a place that was kept.
+    /// It goes on in places that were kept.
     pub(crate) fn put_back(&mut self, mut kept: Kept) {
         if let Some(permit) = &mut self.permit
             && let Some(kept) = kept.kept.take()
@@ -62,16 +62,28 @@ impl Attempt {
     }
 }
 
-/// A place between two attempts; dropped, it is the next one's.
+/// Places between two attempts; dropped, they are the next one's.
 pub(crate) struct Kept {
     engine: EngineHandle,
-    kept: Option<KeptShare>,
+    kept: Option<KeptPlaces>,
 }
 
 impl Kept {
-    /// Whether it is one at this account.
+    /// Whether they are at this account.
     pub(crate) fn is_at(&self, account: &ConnectionId) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.connection() == account)
+    }
+
+    /// The gates they are at.
+    pub(crate) fn gates(&self) -> &[GateKey] {
+        self.kept.as_ref().map_or(&[], KeptPlaces::gates)
+    }
+
+    /// The request goes elsewhere and may come back: its place among the quota-share requests of the account. All others
+    /// are given back.
+    pub(crate) fn share_alone(mut self) -> Option<Kept> {
+        let share = self.kept.as_mut()?.take_share()?;
+        Some(Kept { engine: self.engine.clone(), kept: Some(share) })
     }
 }
 

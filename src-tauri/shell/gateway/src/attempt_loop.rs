@@ -16,7 +16,7 @@ use routing::Resolved;
 use routing::decision::MOST_ATTEMPTS;
 
 use crate::admit::{self, Terms, Turned};
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Kept};
 use crate::error::GatewayError;
 use crate::exhaustion;
 use crate::failed::{Failed, Refusal as Refused};
@@ -108,24 +108,25 @@ enum Next {
 /// Tries the steps in order until one answers.
 async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut round: Round) -> Walked {
     let terms = Terms::direct(request.glance.tool_count);
-    let mut queue = Queue { steps: steps.into(), full: VecDeque::new() };
+    let mut queue = Queue { steps: steps.into(), full: VecDeque::new(), kept: None };
     let mut wish = Wish::default();
-    while let Some((step, attempt)) = take_place(gateway, &terms, &mut queue, &mut round).await {
+    while let Some((step, mut attempt)) = take_place(gateway, &terms, &mut queue, &mut round).await {
         round.recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
         let failed = match send(gateway, request, &step, &wish, &attempt, &mut round.recorder).await {
             Ok(served) => return Walked::Answered(answer(gateway, request, &step, served, attempt, round.recorder)),
             Err(failed) => failed,
         };
+        let kept = attempt.keep_places();
         attempt.settle(&failed.diagnosis.outcome);
         let may_shorten = !wish.shortened && truncates_tools(gateway);
         match round.failed(&step, *failed, &wish, may_shorten, !queue.steps.is_empty()) {
             Next::ThinkLess => {
                 wish.without = Some(Thoughts::All);
-                queue.steps.push_front(step);
+                queue.again(step, kept);
             }
             Next::FewerTools => {
                 wish.shortened = true;
-                queue.steps.push_front(step);
+                queue.again(step, kept);
             }
             Next::Account => {}
             Next::Stop => break,
@@ -139,6 +140,16 @@ struct Queue {
     steps: VecDeque<Step>,
     /// Those that had no free place as their turn came.
     full: VecDeque<Step>,
+    /// Places that the first of them has from the attempt before.
+    kept: Option<Kept>,
+}
+
+impl Queue {
+    /// The same account comes next, in the places that it has.
+    fn again(&mut self, step: Step, kept: Option<Kept>) {
+        self.steps.push_front(step);
+        self.kept = kept;
+    }
 }
 
 /// The next account that lets the request in. Where nobody was asked because everyone is full, one is waited for: the
@@ -150,7 +161,7 @@ async fn take_place(
     round: &mut Round,
 ) -> Option<(Step, Attempt)> {
     while let Some(step) = queue.steps.pop_front() {
-        match admit::at_once(gateway, &step, terms) {
+        match admit::at_once(gateway, &step, terms, &mut queue.kept) {
             Ok(attempt) => return Some((step, attempt)),
             Err(exclusion) => {
                 let is_full = exclusion.mechanism.is_full();
@@ -163,7 +174,7 @@ async fn take_place(
         && let Some(step) = queue.full.pop_front()
     {
         round.recorder.waits_for_place(&step);
-        match admit::in_turn(gateway, &step, terms).await {
+        match admit::in_turn(gateway, &step, terms, &mut queue.kept).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);
                 return Some((step, attempt));
@@ -328,6 +339,17 @@ impl Last {
         let Failed { refusal, status, message, tool_limit, .. } = failed;
         Last { refusal, status, message, kept_here, tool_limit }
     }
+
+    /// The refusal as the last word; none, it cannot be shown.
+    pub(crate) fn shown(self) -> Option<Shown> {
+        Some(Shown { refusal: self.refusal?, message: self.message })
+    }
+}
+
+/// A refusal that the client gets in the upstream's own bytes, and what the request's row says of it.
+pub(crate) struct Shown {
+    refusal: Refused,
+    message: String,
 }
 
 fn whole(
@@ -359,13 +381,14 @@ fn conclude(
     let nobody_blamed = recorder.journey.failures().next().is_none();
     let (refusal, error) = match last {
         Some(last) if nobody_blamed => {
-            if let Some(limit) = last.tool_limit {
-                (None, exhaustion::too_many_tools(provider, limit, request.glance.tool_count))
+            let error = if let Some(limit) = last.tool_limit {
+                exhaustion::too_many_tools(provider, limit, request.glance.tool_count)
             } else if last.kept_here {
-                (last.refusal, exhaustion::kept_here(provider, &last.message))
+                exhaustion::kept_here(provider, &last.message)
             } else {
-                (last.refusal, exhaustion::refused(provider, last.status, &last.message))
-            }
+                exhaustion::refused(provider, last.status, &last.message)
+            };
+            (if last.tool_limit.is_some() { None } else { last.shown() }, error)
         }
         last => {
             let asked = exhaustion::Asked {
@@ -376,9 +399,8 @@ fn conclude(
                 tool_limit: known.and_then(|known| gateway.engine().tool_limit(known)),
             };
             let error = exhaustion::answer(&recorder.journey, &asked, gateway.now());
-            let own_words = |refusal: &Refused| refusal.status == error.status && error.should_retry.is_none();
-            let refusal = last.and_then(|last| last.refusal).filter(own_words);
-            (refusal, error)
+            let own_words = |shown: &Shown| shown.refusal.status == error.status && error.should_retry.is_none();
+            (last.and_then(Last::shown).filter(own_words), error)
         }
     };
     refuse_with(gateway, request, refusal, &error, recorder)
@@ -388,23 +410,19 @@ fn conclude(
 pub(crate) fn refuse_with(
     gateway: &Gateway,
     request: &ClientRequest,
-    refusal: Option<Refused>,
+    shown: Option<Shown>,
     error: &GatewayError,
     mut recorder: Recorder,
 ) -> Response {
     let status = request.client.status_for(error.status.as_u16());
-    let summary = match &refusal {
-        Some(_) => recorder.journey.attempts.last().and_then(|attempt| attempt.message.clone()),
-        None => Some(error.message.clone()),
-    };
     recorder.finish(&End {
         status,
         outcome: RequestOutcome::Failure,
         error_code: Some(error.code),
-        error_summary: summary.as_deref(),
+        error_summary: Some(shown.as_ref().map_or(&error.message, |shown| &shown.message)),
     });
-    match refusal {
-        Some(refusal) => {
+    match shown {
+        Some(Shown { refusal, .. }) => {
             let mut response = pass_on(refusal, error, status);
             response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
             response

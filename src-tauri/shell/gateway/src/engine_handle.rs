@@ -12,7 +12,7 @@ use resilience::picture::ConnectionPicture;
 use resilience::request_queue::learned::LearnedLimit;
 use resilience::stored::StoredEgress;
 use resilience::{
-    Admission, Admitted, Cleared, Effects, Engine, Entered, Event, KeptShare, LocalLimit, Permit, Refusal, ResetScope,
+    Admission, Admitted, Cleared, Effects, Engine, Entered, Event, KeptPlaces, LocalLimit, Permit, Refusal, ResetScope,
     Snapshot, Stored, Ticket, circuit_breaker,
 };
 use settings::Settings;
@@ -280,8 +280,8 @@ impl EngineHandle {
         self.change(|engine, settings, now| ((), engine.settle(permit, outcome, settings, now)));
     }
 
-    /// A place that was kept is not needed any more.
-    pub(crate) fn give_back(&self, kept: KeptShare) {
+    /// Places that were kept are not needed any more.
+    pub(crate) fn give_back(&self, kept: KeptPlaces) {
         self.change(|engine, settings, now| ((), engine.give_back(kept, settings, now)));
     }
 

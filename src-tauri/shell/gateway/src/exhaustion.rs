@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use domain::request_log::AttemptRecord;
 use domain::wire::code;
 use domain::{Dialect, Mechanism, Millis, Timestamp};
 use http::StatusCode;
@@ -122,9 +123,10 @@ fn message(decided: &Answer, journey: &Journey, asked: &Asked<'_>) -> String {
     let Asked { resolved, provider, dialect, .. } = *asked;
     match decided.code {
         code::UPSTREAM_AUTH_FAILED => {
-            let tried = journey.attempts.iter().map(|attempt| attempt.connection_name.as_str());
+            let tried = own_attempts(journey, resolved).map(|attempt| attempt.connection_name.as_str());
             let spared = journey.exclusions.iter().filter_map(|record| record.connection_name.as_deref());
-            let labels: Vec<&str> = if journey.attempts.is_empty() { spared.collect() } else { tried.collect() };
+            let tried: Vec<&str> = tried.collect();
+            let labels = if tried.is_empty() { spared.collect() } else { tried };
             format!(
                 "{provider} refused the credential of {}: reconnect it in OmniRoute under Providers",
                 quoted(&labels)
@@ -142,8 +144,9 @@ fn message(decided: &Answer, journey: &Journey, asked: &Asked<'_>) -> String {
             resolved.model,
             dialect.label()
         ),
-        code::PERMISSION_DENIED if !journey.attempts.is_empty() => {
-            let labels: Vec<&str> = journey.attempts.iter().map(|attempt| attempt.connection_name.as_str()).collect();
+        code::PERMISSION_DENIED if own_attempts(journey, resolved).next().is_some() => {
+            let labels: Vec<&str> =
+                own_attempts(journey, resolved).map(|attempt| attempt.connection_name.as_str()).collect();
             let said = journey.last_failure().map_or("", |failure| failure.message.as_str());
             format!("{provider} does not let {} use `{}`: {said}", quoted(&labels), resolved.model)
         }
@@ -171,20 +174,25 @@ fn message(decided: &Answer, journey: &Journey, asked: &Asked<'_>) -> String {
             let said = said.map_or("every connection is cooling", |cause| cause.message.as_str());
             format!("{provider}: {said}{}", decided.retry_after.map(reset_after).unwrap_or_default())
         }
-        _ if journey.attempts.is_empty() => {
+        _ if own_attempts(journey, resolved).next().is_none() => {
             let mut text = format!("no connection to {provider} can take this request now");
             for record in journey.exclusions.iter().take(LISTED) {
                 let _ = write!(text, "; {}", excluded(record.exclusion.mechanism));
             }
             text
         }
-        _ => attempted(journey, provider),
+        _ => attempted(journey, asked),
     }
 }
 
-fn attempted(journey: &Journey, provider: &str) -> String {
-    let mut text = format!("{provider} did not answer");
-    for attempt in journey.attempts.iter().take(LISTED) {
+/// Those at the provider that was asked for: what came of the last resort is not its doing.
+fn own_attempts<'j>(journey: &'j Journey, resolved: &Resolved) -> impl Iterator<Item = &'j AttemptRecord> {
+    journey.attempts.iter().filter(|attempt| attempt.provider == resolved.provider)
+}
+
+fn attempted(journey: &Journey, asked: &Asked<'_>) -> String {
+    let mut text = format!("{} did not answer", asked.provider);
+    for attempt in own_attempts(journey, asked.resolved).take(LISTED) {
         let _ = write!(text, "; {}: {}", attempt.model, attempt.kind);
         if let Some(message) = attempt.message.as_deref().filter(|message| !message.is_empty()) {
             let _ = write!(text, " — {message}");

@@ -89,6 +89,8 @@ struct Inner {
     catalog: ArcSwap<Catalog>,
     connections: ArcSwap<Connections>,
     keys: ArcSwap<Keys>,
+    /// One reading of the keys at a time: what was read later is what holds.
+    keys_reading: tokio::sync::Mutex<()>,
     aliases: ArcSwap<Vec<ModelAlias>>,
     combos: ArcSwap<Combos>,
     discovered: ArcSwap<Discovered>,
@@ -144,6 +146,7 @@ impl Gateway {
             builtin: parts.catalog,
             connections: ArcSwap::default(),
             keys: ArcSwap::default(),
+            keys_reading: tokio::sync::Mutex::default(),
             aliases: ArcSwap::default(),
             combos: ArcSwap::default(),
             discovered: ArcSwap::default(),

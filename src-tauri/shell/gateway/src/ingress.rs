@@ -126,7 +126,8 @@ impl ClientRequest {
         })
     }
 
-    /// The same as a request of this gateway's own for `model`, with a row of its own. `purpose` stands for its path.
+    /// The same as a request of this gateway's own for `model`, with a row of its own. `purpose` stands for its path. It is
+    /// no part of the client's session, which stays where it is.
     pub(crate) fn internal(self, purpose: &str, model: String, now: Timestamp) -> ClientRequest {
         ClientRequest {
             id: RequestId::from(Uuid::now_v7().to_string()),
@@ -134,6 +135,7 @@ impl ClientRequest {
             path: format!("internal/{purpose}"),
             query: None,
             path_model: Some(model),
+            session: OnceLock::from(None),
             ..self
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! Only for requests that name one model, and only as their very end: accounts have been gone through, waiting has been
 //! considered. It goes through plan, admission and sending like any attempt, counts as one, and its failure leaves the
-//! answer what it would have been.
+//! answer, and the request's row, what they would have been.
 
 use axum::response::Response;
 use domain::Mechanism;
@@ -78,6 +78,7 @@ pub(crate) async fn ask(
         return None;
     };
     recorder.decided("emergency_fallback");
+    let before = recorder.so_far();
     recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
     let most = u64::from(config.max_output_tokens);
     let wish =
@@ -91,6 +92,7 @@ pub(crate) async fn ask(
         Err(failed) => {
             attempt.settle(&failed.diagnosis.outcome);
             recorder.end_attempt(failed.kind, "stop", Some(&failed.message));
+            recorder.take_back(before);
             None
         }
     }
@@ -128,6 +130,6 @@ fn place(gateway: &Gateway, request: &ClientRequest, resolved: &Resolved, config
     let elsewhere = Resolved { provider: provider.id.clone(), model: config.model.clone(), ..resolved.clone() };
     let (steps, _) = plan(gateway, request, &elsewhere, provider);
     let step = steps.into_iter().next()?;
-    let attempt = admit::at_once(gateway, &step, &Terms::direct(request.glance.tool_count)).ok()?;
+    let attempt = admit::at_once(gateway, &step, &Terms::direct(request.glance.tool_count), &mut None).ok()?;
     Some((step, attempt))
 }

@@ -8,7 +8,7 @@ use routing::Journey;
 use routing::quota_share::leases::Lease;
 use std::sync::Arc;
 
-use crate::attempt::{Attempt, Kept};
+use crate::attempt::Kept;
 use crate::events::Topic;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -30,7 +30,8 @@ pub(crate) struct Recorder {
     queued: Millis,
     /// What earlier calls of the same story consumed and cost.
     earlier: Vec<(Usage, Option<f64>)>,
-    estimated_input: u64,
+    /// Tokens of the request, for the estimate; none, it asks for their number and consumes none itself.
+    estimated_input: Option<u64>,
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
@@ -109,7 +110,7 @@ impl Recorder {
             open: None,
             queued: Millis::ZERO,
             earlier: Vec::new(),
-            estimated_input: request.estimated_input(),
+            estimated_input: (!request.operation.counts_tokens()).then(|| request.estimated_input()),
             output_bytes: 0,
             finished: false,
             share: None,
@@ -189,26 +190,24 @@ impl Recorder {
         }
     }
 
-    /// Whether it kept its place at the account from the attempt before (resilience specification, 14.4). One at another
-    /// account is given up.
-    pub(crate) fn has_place_at(&mut self, account: &ConnectionId) -> bool {
-        let Some(share) = &mut self.share else { return false };
-        share.kept.take_if(|kept| !kept.is_at(account));
-        share.kept.is_some()
-    }
-
-    /// The attempt failed; its place, where it had one, is kept for the next at the same account.
-    pub(crate) fn keeps_place(&mut self, kept: Option<Kept>) {
+    /// It goes to this account, chosen or not.
+    pub(crate) fn goes_to(&mut self, account: &ConnectionId) {
         if let Some(share) = &mut self.share {
-            share.kept = kept;
+            share.goes_to(account);
         }
     }
 
-    /// The next attempt goes on in the place that was kept.
-    pub(crate) fn goes_on_in_place(&mut self, attempt: &mut Attempt) {
-        if let Some(kept) = self.share.as_mut().and_then(|share| share.kept.take()) {
-            attempt.put_back(kept);
+    /// The request leaves an account at which it had places. Among quota-share requests it keeps its own until it asks
+    /// another account (resilience specification, 14.4).
+    pub(crate) fn leaves_place(&mut self, kept: Option<Kept>) {
+        if let (Some(share), Some(kept)) = (&mut self.share, kept.and_then(Kept::share_alone)) {
+            share.kept = Some(kept);
         }
+    }
+
+    /// The place that it has kept so.
+    pub(crate) fn comes_back(&mut self) -> Option<Kept> {
+        self.share.as_mut()?.kept.take()
     }
 
     /// How the account was chosen, in one word.
@@ -256,13 +255,12 @@ impl Recorder {
         }
     }
 
-    /// An attempt begins.
+    /// An attempt begins, and counts for itself: what one that failed said of its use is not the answer's.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
         let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.addressed(candidate, connection_name, target);
-        if let Some(share) = &mut self.share {
-            share.goes_to(&candidate.connection);
-        }
+        *self.usage() = Usage::default();
+        self.output_bytes = 0;
         self.row.change(|row| {
             row.towards(candidate, connection_name);
             row.attempts = row.attempts.saturating_add(1);
@@ -300,7 +298,17 @@ impl Recorder {
         record.connection = of_part.connection.take();
         record.connection_name = of_part.connection_name.take();
         record.time_to_first_token = of_part.time_to_first_token;
-        record.usage.absorb(&of_part.usage);
+        record.usage = of_part.usage;
+    }
+
+    /// What the row says so far, for [`Recorder::take_back`].
+    pub(crate) fn so_far(&self) -> (Arc<RequestRecord>, u64) {
+        (Arc::clone(&self.record), self.output_bytes)
+    }
+
+    /// What was tried since has failed and stays among the attempts; the row tells what it told before.
+    pub(crate) fn take_back(&mut self, (record, output_bytes): (Arc<RequestRecord>, u64)) {
+        (self.record, self.output_bytes) = (record, output_bytes);
     }
 
     /// An attempt was called off while it ran, which says nothing about how fast or reliable its target is.
@@ -328,6 +336,7 @@ impl Recorder {
 
     /// Who is asked, should nothing more come of it.
     pub(crate) fn addressed(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
+        self.goes_to(&candidate.connection);
         let record = Arc::make_mut(&mut self.record);
         record.target = Some(target);
         record.provider = Some(candidate.provider.clone());
@@ -419,8 +428,14 @@ impl Recorder {
         record.error_code = end.error_code.map(str::to_owned);
         record.error_summary = end.error_summary.map(str::to_owned);
         record.duration = now.since(record.at);
-        if end.outcome == RequestOutcome::Success {
-            usage_estimate::complete(&mut record.usage, self.estimated_input, self.output_bytes.div_ceil(4));
+        if let Some(input) = self.estimated_input {
+            let output = self.output_bytes.div_ceil(4);
+            match end.outcome {
+                RequestOutcome::Success => usage_estimate::complete(&mut record.usage, input, output),
+                RequestOutcome::Failure | RequestOutcome::Aborted => {
+                    usage_estimate::complete_cut(&mut record.usage, input, output);
+                }
+            }
         }
         record.cost = cost(&self.gateway, record);
         for (usage, cost) in std::mem::take(&mut self.earlier) {
@@ -428,7 +443,9 @@ impl Recorder {
             record.cost = record.cost.zip(cost).map(|(sum, cost)| sum + cost);
         }
         let share = self.share.take();
-        quota_pools::charge(&self.gateway, share.as_ref(), record);
+        if self.estimated_input.is_some() {
+            quota_pools::charge(&self.gateway, share.as_ref(), record);
+        }
         record.trace = Trace {
             rule: self.journey.rule,
             attempts: std::mem::take(&mut self.journey.attempts),

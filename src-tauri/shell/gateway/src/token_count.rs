@@ -58,8 +58,7 @@ impl Default for Tokenizer {
 
 /// The longest that an upstream may take to answer, where that is shorter than usual; `wished` is the caller's own limit.
 pub(crate) fn start_limit(operation: Operation, wished: Option<Millis>) -> Option<Millis> {
-    let counts = matches!(operation, Operation::CountTokens | Operation::GeminiCountTokens);
-    wished.into_iter().chain(counts.then_some(COUNT_LIMIT)).min()
+    wished.into_iter().chain(operation.counts_tokens().then_some(COUNT_LIMIT)).min()
 }
 
 /// The tokens of a request that asks for their number.

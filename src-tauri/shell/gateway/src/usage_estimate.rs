@@ -137,6 +137,18 @@ pub(crate) fn complete(usage: &mut Usage, input: u64, output: u64) {
     }
 }
 
+/// The same for an answer that broke off, or whose client left: what arrived was consumed, with the prompt it answers. What
+/// the upstream says before its last word counts less than what is there. Nothing arrived, nothing is added.
+pub(crate) fn complete_cut(usage: &mut Usage, input: u64, output: u64) {
+    if output == 0 {
+        return;
+    }
+    if usage.output.is_some_and(|stated| stated < output) {
+        usage.output = None;
+    }
+    complete(usage, input, output);
+}
+
 #[cfg(test)]
 mod tests {
     use domain::Dialect;
@@ -216,5 +228,16 @@ mod tests {
         let mut known = Usage { input_fresh: Some(7), output: Some(2), ..Usage::default() };
         complete(&mut known, 99, 3);
         assert!(!known.estimated);
+    }
+    #[test]
+    fn a_cut_answer_counts_what_arrived_and_nothing_where_nothing_did() {
+        let mut usage = Usage { input_fresh: Some(7), output: Some(1), ..Usage::default() };
+        complete_cut(&mut usage, 99, 0);
+        assert_eq!((usage.input(), usage.output, usage.estimated), (Some(7), Some(1), false));
+        complete_cut(&mut usage, 99, 30);
+        assert_eq!((usage.input(), usage.output, usage.estimated), (Some(7), Some(30), true));
+        let mut more = Usage { output: Some(40), ..Usage::default() };
+        complete_cut(&mut more, 99, 30);
+        assert_eq!((more.input(), more.output, more.estimated), (Some(99), Some(40), true));
     }
 }

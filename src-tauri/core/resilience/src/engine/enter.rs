@@ -40,7 +40,7 @@ impl<'a> Admission<'a> {
             tools: 0,
             quota_cutoff: true,
             combo_gate: None,
-            has_share: false,
+            kept: &[],
             patience: Patience::default(),
             response_start: Millis::ZERO,
         }
@@ -107,9 +107,7 @@ impl Engine {
             |key: GateKey, cap: Option<u32>| cap.filter(|cap| *cap > 0).map(|cap| Claim { key, cap: Some(cap) });
         claims.extend(capped(GateKey::Model(connection.clone(), model.clone()), limits.model_cap(model)));
         claims.extend(match combo_gate {
-            Some(ComboGate::QuotaShare { .. })
-                if settings.quota_share_concurrency_limit.enabled && !admission.has_share =>
-            {
+            Some(ComboGate::QuotaShare { .. }) if settings.quota_share_concurrency_limit.enabled => {
                 capped(GateKey::QuotaShare(connection.clone()), limits.max_concurrent)
             }
             Some(ComboGate::Target { combo, execution_key, cap }) => {
@@ -118,6 +116,7 @@ impl Engine {
             }
             Some(ComboGate::QuotaShare { .. }) | None => None,
         });
+        claims.retain(|claim| !admission.kept.contains(&claim.key));
         let key = QueueKey::of(connection, model, nature);
         let owner = Owner { provider: provider.clone(), class: nature.class, limits: limits.clone() };
         let terms = self.queues.terms(&key, &owner, settings, now);

@@ -12,7 +12,7 @@ use domain::{Candidate, ConnectionId, Exclusion, Limits, Mechanism, Millis, Time
 
 use super::enter::Way;
 use super::{Admission, Caller, ComboGate, Effects, Engine};
-use crate::concurrency_gate::{Claim, Patience};
+use crate::concurrency_gate::{Claim, GateKey, Patience};
 use crate::quota_preflight::{ProviderQuota, QuotaShare};
 use crate::refusal::{LocalLimit, Refusal};
 use crate::request_queue::{self, QueueKey, Verdict};
@@ -28,7 +28,7 @@ pub(super) struct Standing {
     tools: u32,
     quota_cutoff: bool,
     combo_gate: Option<OwnedComboGate>,
-    has_share: bool,
+    kept: Vec<GateKey>,
     patience: Patience,
     response_start: Millis,
     entered_at: Timestamp,
@@ -65,7 +65,7 @@ impl Standing {
             tools: admission.tools,
             quota_cutoff: admission.quota_cutoff,
             combo_gate,
-            has_share: admission.has_share,
+            kept: admission.kept.to_vec(),
             patience: admission.patience,
             response_start: admission.response_start,
             entered_at: now,
@@ -87,7 +87,7 @@ impl Standing {
             tools: self.tools,
             quota_cutoff: self.quota_cutoff,
             combo_gate,
-            has_share: self.has_share,
+            kept: &self.kept,
             patience: self.patience,
             response_start: self.response_start,
         }

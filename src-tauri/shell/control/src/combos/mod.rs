@@ -214,6 +214,8 @@ fn reply(control: &Control, combo: &Combo) -> ComboReply {
 
 /// Writes and takes up: the change is live when this returns.
 async fn save(control: &Control, combos: &[Combo], renamed: Option<Renamed<'_>>) -> Result<(), ControlError> {
+    // Keys follow the new name.
+    let _keys = if renamed.is_some() { Some(control.one_key_change().await) } else { None };
     control.store().save_combos(combos, renamed).await?;
     if renamed.is_some() {
         control.reload_aliases().await?;

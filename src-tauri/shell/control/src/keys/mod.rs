@@ -35,6 +35,7 @@ pub async fn key_create(control: &Control, draft: KeyDraft) -> Result<KeySecret,
 
 /// Changes what a key may do.
 pub async fn key_update(control: &Control, id: String, change: KeyChange) -> Result<KeyRecord, ControlError> {
+    let _one_at_a_time = control.one_key_change().await;
     let mut key = find(control, &id).await?;
     written::apply(control, &mut key, change)?;
     control.store().update_key(&key).await?;
@@ -44,6 +45,7 @@ pub async fn key_update(control: &Control, id: String, change: KeyChange) -> Res
 
 /// Gives a key another text; the old one stops at once.
 pub async fn key_rotate(control: &Control, id: String) -> Result<KeySecret, ControlError> {
+    let _one_at_a_time = control.one_key_change().await;
     let mut key = find(control, &id).await?;
     let text = new_text()?;
     key.hash = digest(&text);

@@ -138,7 +138,7 @@ fn surfaced(
 ) -> Response {
     let provider = journey.attempts.last().map_or("", |attempt| attempt.provider.as_str());
     let error = refused_by_upstream(provider, last.status, &last.message);
-    attempt_loop::refuse_with(gateway, request, last.refusal, &error, recorder)
+    attempt_loop::refuse_with(gateway, request, last.shown(), &error, recorder)
 }
 
 fn finish(

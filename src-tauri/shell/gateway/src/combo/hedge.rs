@@ -8,32 +8,21 @@
 //!
 //! All decisions are taken here, one after another, on the one story of the request; side by side run only the calls.
 
-use std::collections::VecDeque;
-
-use domain::{Millis, Outcome, Timestamp};
+use domain::{Millis, Timestamp};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use routing::decision::{Decision, MOST_ATTEMPTS, Stop};
-use routing::memory::Dispatch;
+use routing::decision::{MOST_ATTEMPTS, Stop};
 
-use super::handoff;
+use super::account::{Account, Here, Lane, Then, ask_account};
 use super::order::Place;
-use super::walk::{Account, Answered, Ended, Here, Repeat, Scene, Walk};
+use super::walk::{Answered, Ended, Scene, Walk};
 use crate::failed::Failed;
 use crate::ingress::ClientRequest;
-use crate::plan::Step;
 use crate::record::{CalledOff, Recorder};
-use crate::send::{Served, send};
+use crate::send::Served;
 
 /// How many run side by side.
 const ABREAST: usize = 2;
-
-/// A target on its way: who else may serve it, and what was asked of it.
-struct Lane<'p> {
-    here: Here<'p>,
-    steps: VecDeque<Step>,
-    repeat: Repeat,
-}
 
 /// What happens to a lane.
 enum News<'p> {
@@ -136,16 +125,7 @@ async fn go<'p>(scene: &Scene<'_>, request: &ClientRequest, lane: Lane<'p>, way:
             return News::Rested(lane);
         }
     };
-    let step = &account.step;
-    recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
-    recorder.at_step(&lane.here.place.target.execution_key);
-    let wish = lane.repeat.wish(scene.asked);
-    let relayed = handoff::relayed(scene, request, &step.candidate.connection);
-    let request_sent = relayed.as_ref().unwrap_or(request);
-    let sent = send(scene.gateway, request_sent, step, &wish, &account.attempt, &mut recorder).await;
-    if relayed.is_some() && sent.is_ok() {
-        handoff::handed_over(scene, request, &mut recorder);
-    }
+    let sent = ask_account(scene, request, &lane, &account, &mut recorder).await;
     News::Back(Box::new(Back { lane, account, recorder, sent }))
 }
 
@@ -158,7 +138,7 @@ impl<'p> Hedge<'_, 'p> {
             let here = Here { place, at: self.next };
             self.next += 1;
             let Some(steps) = self.walk.candidates(here) else { continue };
-            let begun = self.ask(Lane { here, steps, repeat: Repeat::default() });
+            let begun = self.ask(Lane::new(here, steps));
             if begun.is_some() {
                 return begun;
             }
@@ -177,17 +157,12 @@ impl<'p> Hedge<'_, 'p> {
             self.walk.end.stop = Some(Stop::MaxAttempts);
             return None;
         }
-        let account = self.walk.free_place(lane.here, &mut lane.steps)?;
-        let Scene { gateway, asked, .. } = self.walk.scene;
-        let Place { combo, target } = lane.here.place;
-        let candidate = &account.step.candidate;
-        let dispatch = Dispatch { combo, strategy: asked.combo.strategy, target, connection: &candidate.connection };
-        gateway.routing().dispatched(&dispatch);
-        self.youngest = gateway.now();
+        let account = self.walk.free_place(&mut lane)?;
+        self.youngest = self.walk.scene.gateway.now();
         let call = CalledOff {
-            candidate: candidate.clone(),
+            candidate: account.step.candidate.clone(),
             connection_name: account.step.entry.connection.name.clone(),
-            execution_key: target.execution_key.clone(),
+            execution_key: lane.here.place.target.execution_key.clone(),
             started_at: self.youngest,
         };
         let dialect = account.step.operation.dialect();
@@ -207,64 +182,37 @@ impl<'p> Hedge<'_, 'p> {
 
     /// Takes in what has happened; `alone`, nobody else is on the way.
     fn hear(&mut self, news: News<'p>, alone: bool) -> Turn<'p> {
-        let Back { lane, account, recorder, sent } = match news {
+        let Back { mut lane, account, recorder, sent } = match news {
             News::Rested(lane) => return Turn::GoesOn(self.ask(lane)),
             News::Back(back) => *back,
         };
         self.started.retain(|(at, _)| *at != lane.here.at);
-        let Scene { gateway, asked, facts, .. } = self.walk.scene;
-        let Place { combo, target } = lane.here.place;
-        let connection = account.step.candidate.connection.clone();
-        let dispatch = Dispatch { combo, strategy: asked.combo.strategy, target, connection: &connection };
         let failed = match sent {
             Ok(served) => {
-                gateway.routing().served(&dispatch, facts);
                 self.call_off(LOST);
                 self.walk.end.recorder.go_on_with(recorder);
+                self.walk.end.recorder.goes_to(&account.step.candidate.connection);
                 return Turn::Answered(Box::new(self.walk.answered(served, account)));
             }
             Err(failed) => *failed,
         };
-        if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) {
-            gateway.routing().failed(&dispatch);
-        }
         self.walk.end.recorder.go_on_with(recorder);
-        let (step, decision) = self.walk.decide(lane.here, account, failed, &lane.repeat);
-        self.follow(decision, step, lane, alone)
+        let then = self.walk.decide(&mut lane, account, failed);
+        self.follow(then, lane, alone)
     }
 
-    /// Does what was decided about one of the targets.
-    fn follow(&mut self, decision: Decision, step: Step, mut lane: Lane<'p>, alone: bool) -> Turn<'p> {
+    /// Does what follows a failure at one of the targets.
+    fn follow(&mut self, then: Then, mut lane: Lane<'p>, alone: bool) -> Turn<'p> {
         let now = self.walk.scene.gateway.now();
-        match decision {
-            Decision::Retry { after } => {
-                lane.repeat.times += 1;
-                lane.steps.push_front(step);
-                Turn::GoesOn(Some((lane, Way::Rest(now + after))))
-            }
-            Decision::Adjust { max_output } => {
-                lane.repeat.wish.max_output = Some(max_output);
-                lane.steps.push_front(step);
-                Turn::GoesOn(self.ask(lane))
-            }
-            Decision::ThinkLess => {
-                self.walk.think_less(&mut lane.repeat);
-                lane.steps.push_front(step);
-                Turn::GoesOn(self.ask(lane))
-            }
-            Decision::FewerTools => {
-                lane.repeat.wish.shortened = true;
-                lane.steps.push_front(step);
-                Turn::GoesOn(self.ask(lane))
-            }
-            Decision::NextAccount => Turn::GoesOn(self.ask(lane)),
-            Decision::NextTarget { after } => {
+        match then {
+            Then::Again { after } if after > Millis::ZERO => Turn::GoesOn(Some((lane, Way::Rest(now + after)))),
+            Then::Again { .. } | Then::NextAccount => Turn::GoesOn(self.ask(lane)),
+            Then::NextTarget { after } => {
                 // Without anybody left to ask, the lane only rests until the next one may begin.
                 lane.steps.clear();
                 Turn::GoesOn((alone && after > Millis::ZERO).then(|| (lane, Way::Rest(now + after))))
             }
-            Decision::Stop(stop) => {
-                self.walk.end.stop = Some(stop);
+            Then::Over(stop) => {
                 let others_may_answer = matches!(stop, Stop::Exhausted | Stop::MaxAttempts);
                 if alone || !others_may_answer { Turn::Over } else { Turn::GoesOn(None) }
             }

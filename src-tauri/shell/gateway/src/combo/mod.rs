@@ -1,12 +1,13 @@
 //! Requests to combos: from the name to an answer (gateway specification, 3).
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
-//! another, [`hedge`] gives a slow one company, [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer
+//! another, [`hedge`] gives a slow one company, both by way of [`account`], [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer
 //! into the next for `pipeline`, [`answer`] finds the words when nobody served, [`handoff`] sums a conversation up for the
 //! next account.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
 
+mod account;
 mod answer;
 mod book;
 mod chain;

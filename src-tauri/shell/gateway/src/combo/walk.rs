@@ -12,12 +12,11 @@ use resilience::{LocalLimit, Patience, Refusal};
 use routing::Target;
 use routing::combo::Strategy;
 use routing::decision::{self, Decision, Position, Stop};
-use routing::memory::Dispatch;
 use routing::view::RequestFacts;
 
 use super::Asked;
+use super::account::{Account, Here, Lane, Then, ask_account};
 use super::book::asker;
-use super::handoff;
 use super::order::Place;
 use crate::accounts::Turn;
 use crate::admit::{self, Terms, Turned};
@@ -28,7 +27,7 @@ use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Asker, Step, steps_of};
 use crate::record::Recorder;
-use crate::send::{Served, Wish, send};
+use crate::send::Served;
 use crate::translate::truncates_tools;
 
 /// How a walk ended.
@@ -109,50 +108,11 @@ pub(super) struct Walk<'w, 'p> {
     pub(super) order: &'p [Place<'p>],
 }
 
-/// A target, and where in the order it stands.
-#[derive(Clone, Copy)]
-pub(super) struct Here<'p> {
-    pub(super) place: Place<'p>,
-    pub(super) at: usize,
-}
-
-/// An account that let the request in.
-pub(super) struct Account {
-    pub(super) step: Step,
-    pub(super) attempt: Attempt,
-    /// Another one may serve the same target.
-    more: bool,
-}
-
 enum Went {
     /// To the next target.
     On,
     Answered(Box<Answered>),
     Over,
-}
-
-/// What one account made of the request.
-enum Tried {
-    Answered(Box<Answered>),
-    /// Once more, perhaps asking for less.
-    Again(Step),
-    NextAccount,
-    NextTarget,
-    Over,
-}
-
-/// How often a target was asked, and what is asked of it.
-#[derive(Default)]
-pub(super) struct Repeat {
-    pub(super) times: u32,
-    pub(super) wish: Wish,
-}
-
-impl Repeat {
-    /// What is sent this time.
-    pub(super) fn wish(&self, asked: &Asked) -> Wish {
-        Wish { start_limit: Some(asked.config.target_timeout), ..self.wish }
-    }
 }
 
 impl<'w, 'p> Walk<'w, 'p> {
@@ -166,9 +126,10 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     async fn target(&mut self, here: Here<'p>) -> Went {
-        let Some(mut steps) = self.candidates(here) else { return Went::On };
-        let first = self.free_place(here, &mut steps);
-        self.ask(here, first, steps).await
+        let Some(steps) = self.candidates(here) else { return Went::On };
+        let mut lane = Lane::new(here, steps);
+        let first = self.free_place(&mut lane);
+        self.ask(lane, first).await
     }
 
     /// The accounts that may be asked for a target; none, this request has had enough of it.
@@ -193,20 +154,24 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// The next account that has a place at once.
-    pub(super) fn free_place(&mut self, here: Here<'p>, steps: &mut VecDeque<Step>) -> Option<Account> {
-        let terms = self.terms(here.place.target);
-        while let Some(step) = steps.pop_front() {
-            let terms = self.with_place(terms, &step);
-            match admit::at_once(self.scene.gateway, &step, &terms) {
-                Ok(attempt) => return Some(Account { step, attempt, more: !steps.is_empty() }),
+    pub(super) fn free_place(&mut self, lane: &mut Lane<'p>) -> Option<Account> {
+        let terms = self.terms(lane.here.place.target);
+        let mut kept = lane.kept.take().or_else(|| self.end.recorder.comes_back());
+        let mut found = None;
+        while found.is_none()
+            && let Some(step) = lane.steps.pop_front()
+        {
+            match admit::at_once(self.scene.gateway, &step, &terms, &mut kept) {
+                Ok(attempt) => found = Some(Account { step, attempt, more: !lane.steps.is_empty() }),
                 Err(exclusion) => {
                     let is_full = exclusion.mechanism.is_full();
                     self.end.recorder.shut_out(&step, exclusion);
-                    self.full.extend(is_full.then_some((here, step)));
+                    self.full.extend(is_full.then_some((lane.here, step)));
                 }
             }
         }
-        None
+        self.end.recorder.leaves_place(kept);
+        found
     }
 
     fn terms<'t>(&self, target: &'t Target) -> Terms<'t>
@@ -228,29 +193,38 @@ impl<'w, 'p> Walk<'w, 'p> {
             tools: self.request.glance.tool_count,
             quota_cutoff: combo.strategy != Strategy::Auto,
             combo_gate,
-            has_share: false,
             patience: Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
         }
     }
 
-    /// The terms of a request that may have kept its place at an account from the attempt before.
-    fn with_place<'t>(&mut self, terms: Terms<'t>, step: &Step) -> Terms<'t> {
-        Terms { has_share: self.end.recorder.has_place_at(&step.candidate.connection), ..terms }
-    }
-
     /// Asks one account of a target after another, `first` the first.
-    async fn ask(&mut self, here: Here<'p>, first: Option<Account>, mut steps: VecDeque<Step>) -> Went {
-        let mut repeat = Repeat::default();
+    async fn ask(&mut self, mut lane: Lane<'p>, first: Option<Account>) -> Went {
+        let Scene { gateway, deadline, .. } = self.scene;
         let mut next = first;
         while let Some(account) = next {
-            match self.attempt(here, account, &mut repeat).await {
-                Tried::Answered(answered) => return Went::Answered(answered),
-                Tried::Again(step) => steps.push_front(step),
-                Tried::NextAccount => {}
-                Tried::NextTarget => return Went::On,
-                Tried::Over => return Went::Over,
+            let sent = tokio::select! {
+                biased;
+                sent = ask_account(&self.scene, self.request, &lane, &account, &mut self.end.recorder) => sent,
+                () = gateway.clock().sleep_until(deadline) => {
+                    self.end.recorder.end_attempt("combo_timeout", "stop", None);
+                    self.end.timed_out = true;
+                    return Went::Over;
+                }
+            };
+            let failed = match sent {
+                Ok(served) => return Went::Answered(Box::new(self.answered(served, account))),
+                Err(failed) => *failed,
+            };
+            match self.decide(&mut lane, account, failed) {
+                Then::Again { after } => self.pause(after).await,
+                Then::NextAccount => {}
+                Then::NextTarget { after } => {
+                    self.pause(after).await;
+                    return Went::On;
+                }
+                Then::Over(_) => return Went::Over,
             }
-            next = self.free_place(here, &mut steps);
+            next = self.free_place(&mut lane);
         }
         Went::On
     }
@@ -262,21 +236,23 @@ impl<'w, 'p> Walk<'w, 'p> {
         while (of_pool || self.end.recorder.journey.attempts.is_empty())
             && let Some((here, step)) = self.full.pop_front()
         {
-            let terms = self.with_place(self.terms(here.place.target), &step);
+            let terms = self.terms(here.place.target);
+            let mut kept = self.end.recorder.comes_back();
             self.end.recorder.waits_for_place(&step);
             let turn = tokio::select! {
                 biased;
-                turn = admit::in_turn(self.scene.gateway, &step, &terms) => turn,
+                turn = admit::in_turn(self.scene.gateway, &step, &terms, &mut kept) => turn,
                 () = self.scene.gateway.clock().sleep_until(self.scene.deadline) => {
                     self.end.timed_out = true;
                     break;
                 }
             };
+            self.end.recorder.leaves_place(kept);
             match turn {
                 Ok(Turned { attempt, queued }) => {
                     self.end.recorder.waited(queued);
                     let account = Account { step, attempt, more: false };
-                    match self.ask(here, Some(account), VecDeque::new()).await {
+                    match self.ask(Lane::new(here, VecDeque::new()), Some(account)).await {
                         Went::Answered(answered) => return Ended::Answered(answered),
                         Went::On | Went::Over => break,
                     }
@@ -291,29 +267,6 @@ impl<'w, 'p> Walk<'w, 'p> {
         Ended::Nobody(Box::new(self.end))
     }
 
-    /// Asks one account, tells the strategies, and finds out what follows.
-    async fn attempt(&mut self, here: Here<'p>, mut account: Account, repeat: &mut Repeat) -> Tried {
-        let (routing, strategy) = (self.scene.gateway.routing(), self.scene.asked.combo.strategy);
-        let Place { combo, target } = here.place;
-        let connection = account.step.candidate.connection.clone();
-        self.end.recorder.goes_on_in_place(&mut account.attempt);
-        let dispatch = Dispatch { combo, strategy, target, connection: &connection };
-        routing.dispatched(&dispatch);
-        let failed = match self.send(target, &account, repeat).await {
-            None => return Tried::Over,
-            Some(Ok(served)) => {
-                routing.served(&dispatch, self.scene.facts);
-                return Tried::Answered(Box::new(self.answered(served, account)));
-            }
-            Some(Err(failed)) => *failed,
-        };
-        if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) {
-            routing.failed(&dispatch);
-        }
-        let (step, decision) = self.decide(here, account, failed, repeat);
-        self.follow(decision, step, repeat).await
-    }
-
     /// The walk ends with this answer.
     pub(super) fn answered(&mut self, served: Served, account: Account) -> Answered {
         let spent = self.end.recorder.part();
@@ -322,56 +275,21 @@ impl<'w, 'p> Walk<'w, 'p> {
         Answered { served, step, attempt, recorder }
     }
 
-    /// What the account says; none, the combo's time is over.
-    async fn send(
-        &mut self,
-        target: &Target,
-        account: &Account,
-        repeat: &Repeat,
-    ) -> Option<Result<Served, Box<Failed>>> {
-        let Scene { gateway, asked, deadline, .. } = self.scene;
-        let Account { step, attempt, .. } = account;
-        let recorder = &mut self.end.recorder;
-        recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
-        recorder.at_step(&target.execution_key);
-        let wish = repeat.wish(asked);
-        let relayed = handoff::relayed(&self.scene, self.request, &step.candidate.connection);
-        let request = relayed.as_ref().unwrap_or(self.request);
-        tokio::select! {
-            biased;
-            sent = send(gateway, request, step, &wish, attempt, recorder) => {
-                if relayed.is_some() && sent.is_ok() {
-                    handoff::handed_over(&self.scene, self.request, recorder);
-                }
-                return Some(sent);
-            }
-            () = gateway.clock().sleep_until(deadline) => {}
-        }
-        self.end.recorder.end_attempt("combo_timeout", "stop", None);
-        self.end.timed_out = true;
-        None
-    }
-
-    /// Settles a failed attempt, notes it, and asks the table.
-    pub(super) fn decide(
-        &mut self,
-        here: Here<'p>,
-        account: Account,
-        failed: Failed,
-        repeat: &Repeat,
-    ) -> (Step, Decision) {
+    /// Settles a failed attempt, notes it, asks the table, and tells the target what follows.
+    pub(super) fn decide(&mut self, lane: &mut Lane<'p>, account: Account, failed: Failed) -> Then {
         let Account { step, mut attempt, more } = account;
-        self.end.recorder.keeps_place(attempt.keep_share());
-        let remaining: Vec<&Target> = self.order[here.at + 1..].iter().map(|place| place.target).collect();
+        let Here { place, at } = lane.here;
+        let kept = attempt.keep_places();
+        let remaining: Vec<&Target> = self.order[at + 1..].iter().map(|place| place.target).collect();
         let position = Position {
             combo: Some(&self.scene.asked.config),
-            target: here.place.target,
+            target: place.target,
             connection: &step.candidate.connection,
             nature: &step.candidate.nature,
-            repeated: repeat.times,
-            adjusted: repeat.wish.max_output.is_some(),
-            thoughtless: repeat.wish.without.is_some(),
-            may_shorten: !repeat.wish.shortened && truncates_tools(self.scene.gateway),
+            repeated: lane.times,
+            adjusted: lane.wish.max_output.is_some(),
+            thoughtless: lane.wish.without.is_some(),
+            may_shorten: !lane.wish.shortened && truncates_tools(self.scene.gateway),
             more_accounts: more,
             remaining: &remaining,
         };
@@ -383,7 +301,35 @@ impl<'w, 'p> Walk<'w, 'p> {
         }
         let decision = self.rule(&step, &failed, &position);
         self.end.failed(failed);
-        (step, decision)
+        let then = self.follow(decision, lane);
+        match then {
+            Then::Again { .. } => lane.again(step, kept),
+            Then::NextAccount | Then::NextTarget { .. } | Then::Over(_) => self.end.recorder.leaves_place(kept),
+        }
+        then
+    }
+
+    /// What a decision about a target comes to, and what it changes in what is asked of it.
+    fn follow(&mut self, decision: Decision, lane: &mut Lane<'p>) -> Then {
+        match decision {
+            Decision::Retry { after } => {
+                lane.times += 1;
+                return Then::Again { after };
+            }
+            Decision::Adjust { max_output } => lane.wish.max_output = Some(max_output),
+            Decision::ThinkLess => {
+                lane.wish.without = Some(Thoughts::All);
+                self.end.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
+            }
+            Decision::FewerTools => lane.wish.shortened = true,
+            Decision::NextAccount => return Then::NextAccount,
+            Decision::NextTarget { after } => return Then::NextTarget { after },
+            Decision::Stop(stop) => {
+                self.end.stop = Some(stop);
+                return Then::Over(stop);
+            }
+        }
+        Then::Again { after: Millis::ZERO }
     }
 
     /// Whether somebody at the next target will speak for the provider, so that this failure is not counted for its breaker.
@@ -419,44 +365,6 @@ impl<'w, 'p> Walk<'w, 'p> {
         let decision = decision::rule(&ended, position, &mut recorder.journey);
         recorder.decided(word(&decision));
         decision
-    }
-
-    /// Does what was decided.
-    async fn follow(&mut self, decision: Decision, step: Step, repeat: &mut Repeat) -> Tried {
-        match decision {
-            Decision::Retry { after } => {
-                repeat.times += 1;
-                self.pause(after).await;
-                Tried::Again(step)
-            }
-            Decision::Adjust { max_output } => {
-                repeat.wish.max_output = Some(max_output);
-                Tried::Again(step)
-            }
-            Decision::ThinkLess => {
-                self.think_less(repeat);
-                Tried::Again(step)
-            }
-            Decision::FewerTools => {
-                repeat.wish.shortened = true;
-                Tried::Again(step)
-            }
-            Decision::NextAccount => Tried::NextAccount,
-            Decision::NextTarget { after } => {
-                self.pause(after).await;
-                Tried::NextTarget
-            }
-            Decision::Stop(stop) => {
-                self.end.stop = Some(stop);
-                Tried::Over
-            }
-        }
-    }
-
-    /// Earlier thinking is kept from the target.
-    pub(super) fn think_less(&mut self, repeat: &mut Repeat) {
-        repeat.wish.without = Some(Thoughts::All);
-        self.end.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
     }
 
     /// Whether the account, or the model on it, is spared by now.

@@ -33,8 +33,10 @@ impl Gateway {
         Ok(())
     }
 
-    /// Limits are followed before the keys are in force that they belong to.
+    /// Limits are followed before the keys are in force that they belong to. One reading after another: one that began
+    /// before a key was revoked would otherwise put it back when it ends last.
     pub(super) async fn load_keys(&self) -> Result<(), Error> {
+        let _one_at_a_time = self.0.keys_reading.lock().await;
         let keys = self.store().list_keys().await?;
         self.spending().follow(&keys, &self.catalog(), self.store()).await?;
         self.0.keys.store(Arc::new(Keys::new(keys)));

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use super::line::{Line, candidate, overriding};
 use super::*;
+use crate::concurrency_gate::GateKey;
 use crate::quota_preflight::ProviderQuota;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -262,6 +263,54 @@ fn a_place_that_is_kept_between_two_attempts_is_nobody_elses() {
     line.take(effects);
     line.ends("c");
     assert_eq!((line.waiting(), line.engine.gates.clone()), (0, Default::default()));
+}
+
+#[test]
+fn places_that_are_kept_between_two_attempts_are_nobody_elses_at_any_gate() {
+    let mut line = Line::new(Limits { overrides: overriding(Some(1), &[("m1", 1)]), ..Limits::default() });
+    line.settings.request_queue.global_concurrent_requests = 1;
+    ["a", "b"].iter().for_each(|name| line.enters(name));
+    let kept = line.keeps("a").expect("places");
+    line.ends_with("a", &Outcome::Neutral(Neutral::Abandoned));
+    line.enters("c");
+    assert_eq!(line.waiting(), 2, "the places are still taken");
+    line.enters_again("a", kept);
+    for name in ["a", "b", "c"] {
+        line.ends(name);
+    }
+    assert_eq!((line.went.as_slice(), line.engine.gates.clone()), (&["a", "a", "b", "c"][..], Default::default()));
+}
+
+#[test]
+fn only_the_share_of_kept_places_outlives_going_elsewhere() {
+    let mut line = Line::capped(1);
+    line.limits.overrides = overriding(Some(1), &[]);
+    line.share = true;
+    line.enters("a");
+    let mut kept = line.keeps("a").expect("places");
+    line.ends("a");
+    let share = kept.take_share().expect("a share");
+    assert_eq!(share.gates(), [GateKey::QuotaShare("c1".into())]);
+    assert_eq!(kept.take_share(), None);
+    let Line { engine, settings, now, .. } = &mut line;
+    engine.give_back(kept, settings, *now);
+    assert_eq!(engine.in_flight(&"c1".into()), 0);
+    engine.forget(&"c1".into());
+    engine.give_back(share, settings, *now);
+    assert_eq!(engine.gates, Default::default());
+}
+
+#[test]
+fn nothing_is_left_of_a_deleted_account_once_its_kept_places_are_given_back() {
+    let mut line = Line::capped(1);
+    line.enters("a");
+    let kept = line.keeps("a").expect("places");
+    let effects = line.engine.forget(&"c1".into());
+    line.take(effects);
+    line.ends("a");
+    let Line { engine, settings, now, .. } = &mut line;
+    engine.give_back(kept, settings, *now);
+    assert!(engine.connections.is_empty() && engine.gates == Default::default());
 }
 
 #[test]

@@ -79,18 +79,18 @@ impl Line {
         }
     }
 
-    /// Somebody under way keeps its place for its next attempt.
-    pub(super) fn keeps(&mut self, name: &str) -> Option<KeptShare> {
-        self.running.get_mut(name).expect("it is under way").keep_share()
+    /// Somebody under way keeps its places for its next attempt.
+    pub(super) fn keeps(&mut self, name: &str) -> Option<KeptPlaces> {
+        self.running.get_mut(name).expect("it is under way").keep_places()
     }
 
     /// The next attempt of whoever kept its place.
-    pub(super) fn enters_again(&mut self, name: &'static str, kept: KeptShare) {
+    pub(super) fn enters_again(&mut self, name: &'static str, kept: KeptPlaces) {
         let candidate = candidate("c1", "m1");
         let limits = self.limits.clone();
         let admission = Admission {
-            combo_gate: Some(ComboGate::QuotaShare { lowered: self.lowered }),
-            has_share: true,
+            combo_gate: self.share.then_some(ComboGate::QuotaShare { lowered: self.lowered }),
+            kept: kept.gates(),
             ..Admission::new(&candidate, &limits, Caller::Combo)
         };
         let Admitted::Permit(mut permit) = self.engine.admit(&admission, &self.settings, self.now) else {

@@ -1,0 +1,101 @@
+//! One account is asked for one target of a combo: the same whether it is asked alone ([`walk`](super::walk)) or beside
+//! another one ([`hedge`](super::hedge)). Who comes next is their business.
+
+use std::collections::VecDeque;
+
+use domain::{Millis, Outcome};
+use routing::decision::Stop;
+use routing::memory::Dispatch;
+
+use super::handoff;
+use super::order::Place;
+use super::walk::Scene;
+use crate::attempt::{Attempt, Kept};
+use crate::failed::Failed;
+use crate::ingress::ClientRequest;
+use crate::plan::Step;
+use crate::record::Recorder;
+use crate::send::{Served, Wish, send};
+
+/// A target, and where in the order it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Here<'p> {
+    pub(super) place: Place<'p>,
+    pub(super) at: usize,
+}
+
+/// A target that is being asked: who may serve it yet, and what was asked of it so far.
+pub(super) struct Lane<'p> {
+    pub(super) here: Here<'p>,
+    pub(super) steps: VecDeque<Step>,
+    /// How often an account was asked once more.
+    pub(super) times: u32,
+    pub(super) wish: Wish,
+    /// Places that the first of the accounts has from the attempt before.
+    pub(super) kept: Option<Kept>,
+}
+
+impl<'p> Lane<'p> {
+    pub(super) fn new(here: Here<'p>, steps: VecDeque<Step>) -> Self {
+        Lane { here, steps, times: 0, wish: Wish::default(), kept: None }
+    }
+
+    /// The same account comes next, in the places that it has.
+    pub(super) fn again(&mut self, step: Step, kept: Option<Kept>) {
+        self.steps.push_front(step);
+        self.kept = kept;
+    }
+}
+
+/// An account that let the request in.
+pub(super) struct Account {
+    pub(super) step: Step,
+    pub(super) attempt: Attempt,
+    /// Another one may serve the same target.
+    pub(super) more: bool,
+}
+
+/// What follows a failure at a target.
+pub(super) enum Then {
+    /// The same account once more, perhaps asked for less, after a pause.
+    Again {
+        after: Millis,
+    },
+    NextAccount,
+    NextTarget {
+        after: Millis,
+    },
+    Over(Stop),
+}
+
+/// Asks one account, tells the story to `recorder` and what came of it to the strategies. Dropped, it is called off.
+pub(super) async fn ask_account(
+    scene: &Scene<'_>,
+    request: &ClientRequest,
+    lane: &Lane<'_>,
+    account: &Account,
+    recorder: &mut Recorder,
+) -> Result<Served, Box<Failed>> {
+    let Scene { gateway, asked, facts, .. } = *scene;
+    let Account { step, attempt, .. } = account;
+    let Place { combo, target } = lane.here.place;
+    let connection = &step.candidate.connection;
+    let dispatch = Dispatch { combo, strategy: asked.combo.strategy, target, connection };
+    gateway.routing().dispatched(&dispatch);
+    recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
+    recorder.at_step(&target.execution_key);
+    let wish = Wish { start_limit: Some(asked.config.target_timeout), ..lane.wish };
+    let relayed = handoff::relayed(scene, request, connection);
+    let sent = send(gateway, relayed.as_ref().unwrap_or(request), step, &wish, attempt, recorder).await;
+    match &sent {
+        Ok(_) => {
+            gateway.routing().served(&dispatch, facts);
+            if relayed.is_some() {
+                handoff::handed_over(scene, request, recorder);
+            }
+        }
+        Err(failed) if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) => gateway.routing().failed(&dispatch),
+        Err(_) => {}
+    }
+    sent
+}
