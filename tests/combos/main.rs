@@ -9,6 +9,7 @@ mod gates;
 mod hedging;
 mod quota_share;
 mod relay;
+mod repeats;
 mod simulate;
 mod strategies;
 mod team;

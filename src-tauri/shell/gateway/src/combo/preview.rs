@@ -150,6 +150,7 @@ fn terminal<'t>(
         journey,
         stop: None,
         timed_out: false,
+        back_at: None,
         protected_as_502,
         now: gateway.now(),
     }
