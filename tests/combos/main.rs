@@ -5,6 +5,8 @@
 
 mod answers;
 mod auto;
+mod distinct;
+mod fitting;
 mod foretold;
 mod gates;
 mod hedging;
