@@ -1,10 +1,14 @@
 //! A session of a client stays with one account (resilience specification, 9; acceptance, SA).
 
+use std::time::Duration;
+
 use acceptance::{Agent, Reply, World, chat_body};
-use domain::{Dialect, Millis};
+use domain::{Dialect, Millis, wire};
 use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, Executor};
 
 use crate::accounts::{MODEL, Shared};
 
@@ -127,6 +131,25 @@ async fn a_session_survives_the_deletion_of_its_account() {
     assert_eq!(many(&shared, "s1", 2).await, [1, 1]);
 }
 
+#[tokio::test]
+async fn every_new_session_goes_to_the_account_its_key_prefers() {
+    let shared = kept().await;
+    let preferred = &shared.accounts[1].id;
+    let key = shared.world.make_key(json!({ "name": "k", "preferredConnections": [preferred] })).await;
+    for session in ["s1", "s2", "s3"] {
+        for _ in 0..2 {
+            let agent = shared.world.stranger().with_key(&key).with("x-session-id", session);
+            assert_eq!(ask(&shared, agent).await, 1, "{session}");
+        }
+    }
+    assert_eq!(many(&shared, "s4", 1).await, [0], "other keys spread");
+    shared.world.script(&shared.accounts[1]).then(Step::error(429, "slow down"));
+    let moved =
+        async |session| ask(&shared, shared.world.stranger().with_key(&key).with("x-session-id", session)).await;
+    assert_ne!(moved("s1").await, 1);
+    shared.world.check_invariants().await;
+}
+
 /// SA-09
 #[tokio::test]
 async fn twenty_first_requests_at_once_end_on_one_account() {
@@ -170,6 +193,27 @@ async fn a_session_survives_a_restart_and_its_name_is_stored_nowhere() {
         let name = b"a-name-of-mine";
         assert!(!bytes.windows(name.len()).any(|window| window == name), "{}", path.display());
     }
+}
+
+/// SA-11
+#[tokio::test]
+async fn what_the_store_did_not_take_is_put_down_later() {
+    let mut shared = kept().await;
+    let file = shared.world.folder().join(wire::file::DATABASE);
+    let mut database = SqliteConnectOptions::new().filename(file).connect().await.expect("the database");
+    let full = "CREATE TRIGGER full BEFORE INSERT ON key_value WHEN new.namespace = 'session_account_affinity'
+                BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END";
+    database.execute(full).await.expect("a trigger");
+    assert_eq!(many(&shared, "other", 1).await, [0]);
+    assert_eq!(many(&shared, "a-name-of-mine", 2).await, [1, 1]);
+    while !shared.world.has_logged("the accounts of sessions could not be put down") {
+        shared.world.advance(Millis::seconds(1));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    database.execute("DROP TRIGGER full").await.expect("no trigger");
+    database.close().await.expect("a close");
+    shared.world.restart().await;
+    assert_eq!(many(&shared, "a-name-of-mine", 2).await, [1, 1]);
 }
 
 /// SA-14

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use acceptance::{Ask, Connection, World, beginning};
+use acceptance::{Ask, Connection, World, beginning, chat_body, ending};
 use bytes::Bytes;
 use domain::{Dialect, Millis};
 use fake_upstream::Step;
@@ -20,6 +20,16 @@ fn murmur(dialect: Dialect, then: &str) -> Step {
     let first = Bytes::from(format!("{}{then}", beginning(dialect)));
     let pings = std::iter::repeat_n((Bytes::from_static(ping.as_bytes()), Duration::from_millis(3)), 20_000);
     Step::Sse(std::iter::once((first, Duration::ZERO)).chain(pings).collect())
+}
+
+/// More text than fits between an upstream and a client that does not read.
+fn flood() -> Vec<Bytes> {
+    let text = "x".repeat(64 * 1024);
+    let frame =
+        Bytes::from(format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"));
+    let ends = [beginning(Dialect::Chat), ending(Dialect::Chat)].map(|end| Bytes::from_static(end.as_bytes()));
+    let [beginning, ending] = ends;
+    std::iter::once(beginning).chain(std::iter::repeat_n(frame, 1_200)).chain([ending]).collect()
 }
 
 async fn watched(world: &World, enabled: bool) {
@@ -80,4 +90,30 @@ async fn switched_off_or_while_a_tool_call_is_written_nothing_is_given_up() {
         drop(stream);
         world.check_invariants().await;
     }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_not_the_upstreams_slowness() {
+    // ST-12
+    let world = start().await;
+    watched(&world, true).await;
+    let ask = Ask::new(Dialect::Chat, true);
+    let first = world.connect(ask.provider, "first").await;
+    let frames = flood();
+    let whole: usize = frames.iter().map(Bytes::len).sum();
+    world.script(&first).then(Step::sse(frames)).then(Step::ok("Hello"));
+    let mut stream = world.agent().stream(&ask.path, ask.body).await;
+    let mut read = stream.next().await.expect("a beginning").len();
+    // Plenty happens meanwhile, so that all stands full between the two.
+    for _ in 0..40 {
+        assert_eq!(world.agent().post("/v1/chat/completions", chat_body("openai/m1", false)).await.status, 200);
+        world.advance(Millis::seconds(5));
+    }
+    assert_eq!(world.calls(&first)[0].ending, fake_upstream::Ending::Open);
+    while let Some(piece) = stream.next().await {
+        read += piece.len();
+    }
+    assert_eq!(read, whole);
+    assert!(world.health(&first).last_error.is_none());
+    world.check_invariants().await;
 }

@@ -375,6 +375,11 @@ impl World {
         self.running().gateway().engine()
     }
 
+    /// Whether the log has held this text since the world began; worlds of the same process share it.
+    pub fn has_logged(&self, text: &str) -> bool {
+        log::holds(text, self.log_begins)
+    }
+
     /// Waits until nothing is under way any more.
     pub async fn settle(&self) {
         let waiting = async {

@@ -13,3 +13,4 @@ mod ollama;
 mod quirks;
 mod refusals;
 mod world;
+mod wrong_values;

@@ -3,6 +3,7 @@ import { createRootRoute, createRoute, createRouter, type RouterHistory, redirec
 import { AppShell, Crashed, NotFound } from "@/app/AppShell";
 import { AboutScreen } from "@/features/about/AboutScreen";
 import { AgentsScreen } from "@/features/client-setup/AgentsScreen";
+import { ComboDefaultsScreen } from "@/features/combos/ComboDefaultsScreen";
 import { ComboScreen, NewComboScreen } from "@/features/combos/ComboScreen";
 import { CombosScreen } from "@/features/combos/CombosScreen";
 import { ComboTestPanel } from "@/features/combos/ComboTestPanel";
@@ -34,8 +35,11 @@ import { RequestPanel } from "@/features/requests/RequestPanel";
 import { RequestsScreen } from "@/features/requests/RequestsScreen";
 import { readSearch } from "@/features/requests/search";
 import { ResilienceScreen } from "@/features/resilience/ResilienceScreen";
+import { AddRulePanel, RulePanel } from "@/features/rules/RulePanels";
+import { RulesScreen } from "@/features/rules/RulesScreen";
 import { SecurityScreen } from "@/features/security/SecurityScreen";
 import { GeneralScreen } from "@/features/settings/GeneralScreen";
+import { TrafficScreen } from "@/features/settings/TrafficScreen";
 import { SetupScreen, type SetupSearch } from "@/features/setup/SetupScreen";
 import { WelcomeGate } from "@/features/setup/WelcomeGate";
 import { SimulateScreen } from "@/features/simulate/SimulateScreen";
@@ -124,6 +128,11 @@ const exportCombos = createRoute({
   component: ExportPanel,
 });
 const newCombo = createRoute({ getParentRoute: () => root, path: "/combos/new", component: NewComboScreen });
+const comboDefaults = createRoute({
+  getParentRoute: () => root,
+  path: "/combos/defaults",
+  component: ComboDefaultsScreen,
+});
 const combo = createRoute({ getParentRoute: () => root, path: "/combos/$comboId", component: ComboScreen });
 
 const comboTest = createRoute({
@@ -180,6 +189,7 @@ const settings = createRoute({
   },
 });
 const general = createRoute({ getParentRoute: () => settings, path: "/general", component: GeneralScreen });
+const traffic = createRoute({ getParentRoute: () => settings, path: "/traffic", component: TrafficScreen });
 const resilience = createRoute({ getParentRoute: () => settings, path: "/resilience", component: ResilienceScreen });
 const modelCooldowns = createRoute({
   getParentRoute: () => settings,
@@ -187,6 +197,22 @@ const modelCooldowns = createRoute({
   component: ModelCooldownsScreen,
 });
 const lockout = createRoute({ getParentRoute: () => settings, path: "/lockout", component: ModelLockoutScreen });
+const rules = createRoute({ getParentRoute: () => settings, path: "/rules", component: RulesScreen });
+const addRule = createRoute({
+  getParentRoute: () => rules,
+  path: "/add",
+  validateSearch: (search): { provider?: string } => ({
+    ...(typeof search.provider === "string" && { provider: search.provider }),
+  }),
+  staticData: panel,
+  component: AddRulePanel,
+});
+const rule = createRoute({
+  getParentRoute: () => rules,
+  path: "/$providerId/$position",
+  staticData: panel,
+  component: RulePanel,
+});
 const flags = createRoute({ getParentRoute: () => settings, path: "/flags", component: FlagsScreen });
 const names = createRoute({ getParentRoute: () => settings, path: "/names", component: NamesScreen });
 const addName = createRoute({ getParentRoute: () => names, path: "/add", staticData: panel, component: AddNamePanel });
@@ -208,6 +234,7 @@ const routeTree = root.addChildren([
   provider.addChildren([addConnection, endpoint, connection]),
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
+  comboDefaults,
   combo.addChildren([comboTest]),
   monitoring.addChildren([
     health.addChildren([breaker]),
@@ -219,9 +246,11 @@ const routeTree = root.addChildren([
   ]),
   settings.addChildren([
     general,
+    traffic,
     resilience,
     modelCooldowns,
     lockout,
+    rules.addChildren([addRule, rule]),
     flags,
     names.addChildren([addName, name]),
     keys.addChildren([addKey, key]),

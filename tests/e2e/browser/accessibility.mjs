@@ -40,6 +40,22 @@ export async function accessibility(checks, stage) {
     }),
   );
 
+  await checks.check("the rail holds every screen, however low the window", (folder) =>
+    stage.play(folder, { onboarded: true }, async ({ page }) => {
+      await page.goto("/home");
+      const rail = page.getByRole("navigation", { name: "Main navigation" });
+      const last = rail.getByRole("link").last();
+      for (const size of sizes) {
+        await page.setViewportSize(size);
+        const hidden = await rail.evaluate((element) => element.scrollHeight - element.clientHeight);
+        assert.equal(hidden, 0, `${hidden} pixels of the rail are out of sight at ${size.width} × ${size.height}`);
+        assert.ok(await last.isVisible());
+      }
+      const { height = 0 } = (await last.boundingBox()) ?? {};
+      assert.ok(height >= 24, `a row is ${height} pixels high, too little to be hit`);
+    }),
+  );
+
   await checks.check("every screen fits its window in both languages; pictures of all", (folder) =>
     stage.play(folder, {}, async (world) => {
       const pictures = join(checks.folder, "screens");

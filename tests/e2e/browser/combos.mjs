@@ -92,6 +92,71 @@ export async function combos(checks, stage) {
     }),
   );
 
+  await checks.check("a strategy is picked, a step bound to one connection, and a score explained", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      const ask = await agentOf(world);
+      const second = await gateway.connect("openai", "Second", {
+        apiKey: PROVIDER_KEY,
+        baseUrl: world.upstream.baseUrl("openai"),
+      });
+      const models = ["openai/m1", "openai/m-reason"];
+      const { combo } = await gateway.call("POST", "/combos", { name: "crew", strategy: "priority", models });
+      await page.goto(`/combos/${combo.id}`);
+      await page.getByRole("button", { name: "Details of openai/m1" }).click();
+      await page.getByRole("radio", { name: "Always this one" }).click();
+      await page.getByRole("combobox", { name: "Always this one" }).selectOption("Second");
+      await page.getByText("Second would be asked first, for m1.").waitFor();
+      await page.getByRole("button", { name: "Save changes" }).click();
+      await page.getByText("crew was saved").waitFor();
+      await askAsOpenAiTool({ ...ask, model: "crew" });
+      const [served] = (await gateway.call("GET", "/requests")).requests;
+      assert.equal(served.connectionId, second.id, "the step's own connection answered");
+
+      await page.getByLabel("Strategy").click();
+      await page.getByPlaceholder(/strateg|way/i).fill("scores");
+      await page.getByRole("option", { name: /^Auto/ }).click();
+      await page.getByLabel("Balance").selectOption("Reliability first");
+      // The look ahead scores what stands in the form, saved or not.
+      const why = page.getByRole("button", { name: /^Why m1, Second stands here/ });
+      await why.click();
+      const parts = page.getByRole("list", { name: /^Why m1, Second stands here/ }).getByRole("listitem");
+      await parts.filter({ hasText: "Few failures" }).waitFor();
+      const figures = await parts.locator("span:last-child").allTextContents();
+      const sum = figures
+        .map(Number)
+        .filter(Number.isFinite)
+        .reduce((all, part) => all + part, 0);
+      assert.ok(sum > 0 && sum <= 1.05, `the parts make the score: ${figures.join(" + ")}`);
+      await page.keyboard.press("Control+s");
+      await page.getByText("crew was saved").first().waitFor();
+      await eventually("the strategy is stored", async () => {
+        const saved = (await gateway.call("GET", `/combos/${combo.id}`)).combo;
+        return saved.strategy === "auto" && saved.config.autoConfig?.modePack === "reliability-first";
+      });
+    }),
+  );
+
+  await checks.check("what every combo does is set once, and a combo follows it", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      await agentOf(world);
+      const models = ["openai/m1"];
+      const { combo } = await gateway.call("POST", "/combos", { name: "crew", strategy: "priority", models });
+      await page.goto("/combos");
+      await page.getByRole("button", { name: "More", exact: true }).click();
+      await page.getByRole("menuitem", { name: "What every combo does" }).click();
+      const retries = page.getByLabel("Tries again", { exact: true });
+      await retries.fill("4");
+      await retries.press("Enter");
+      await page.getByText("set here").waitFor();
+      await page.goto(`/combos/${combo.id}`);
+      await page.getByRole("button", { name: "Retries, limits and speed" }).click();
+      assert.equal(await page.getByLabel("Tries again", { exact: true }).inputValue(), "4");
+      await page.getByText("all combos", { exact: true }).waitFor();
+    }),
+  );
+
   await checks.check("what was changed is not lost by leaving", (folder) =>
     stage.play(folder, settled, async (world) => {
       const { page, gateway } = world;

@@ -3,6 +3,7 @@ import { Checks } from "../support/checks.mjs";
 import { accessibility } from "./accessibility.mjs";
 import { combos } from "./combos.mjs";
 import { firstRun } from "./first-run.mjs";
+import { limits } from "./limits.mjs";
 import { providers } from "./providers.mjs";
 import { requests } from "./requests.mjs";
 import { settings } from "./settings.mjs";
@@ -16,6 +17,7 @@ try {
   await providers(checks, stage);
   await combos(checks, stage);
   await requests(checks, stage);
+  await limits(checks, stage);
   await settings(checks, stage);
   await accessibility(checks, stage);
 } finally {

@@ -1,5 +1,6 @@
 /** What agents see and leave behind: their keys, the names they ask for, and the log of their requests. */
 import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { askAsClaudeCode, askAsOpenAiTool } from "../support/agent.mjs";
 import { PROVIDER_KEY } from "../support/upstream.mjs";
 import { eventually } from "../support/wait.mjs";
@@ -37,6 +38,74 @@ export async function requests(checks, stage) {
       await page.getByRole("complementary").getByText("The one attempt failed.").waitFor();
       await page.keyboard.press("Escape");
       await page.waitForURL((url) => url.pathname === "/requests" && url.search === "?outcome=failure");
+    }),
+  );
+
+  await checks.check("a request to a combo tells whom it asked, in which order, and who was left out", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      await gateway.answerAtOnce();
+      const ask = await agentOf(world);
+      const resting = await gateway.connect("anthropic", "Resting", {
+        apiKey: PROVIDER_KEY,
+        baseUrl: world.upstream.baseUrl("anthropic"),
+      });
+      await gateway.call("PATCH", `/providers/${resting.id}`, { isActive: false });
+      const [company] = await gateway.connections("openai");
+      const second = await gateway.connect("openai", "Second", {
+        apiKey: PROVIDER_KEY,
+        baseUrl: world.upstream.baseUrl("openai"),
+      });
+      await gateway.call("POST", "/combos", {
+        name: "crew",
+        strategy: "priority",
+        models: [
+          { model: "anthropic/m1", connectionId: resting.id },
+          { model: "openai/m-500", connectionId: company?.id },
+          { model: "openai/m1", connectionId: second.id },
+        ],
+      });
+      assert.equal(await askAsOpenAiTool({ ...ask, model: "crew" }), "Hello from the fake upstream");
+      await page.goto("/requests");
+      await page.getByRole("grid", { name: "Requests" }).getByRole("row").filter({ hasText: "crew" }).click();
+      const story = page.getByRole("complementary");
+      await story.getByText(/Second answered after \d failed attempts?,/).waitFor();
+      const attempts = story.locator("section").filter({ hasText: "Attempts" }).getByRole("listitem");
+      await attempts.filter({ hasText: "openai/m-500" }).first().getByText("the model crashed").waitFor();
+      await attempts.filter({ hasText: "openai/m1" }).getByText("Answered").waitFor();
+      await story.getByText("Priority", { exact: true }).waitFor();
+      await story.getByRole("link", { name: "crew" }).waitFor();
+      const leftOut = story.locator("section").filter({ hasText: "Left out" });
+      await leftOut.getByText("anthropic/m1").waitFor();
+      await leftOut.getByText("Somebody switched this connection off.").waitFor();
+      await leftOut.getByRole("link", { name: "Open connection" }).click();
+      await page.waitForURL(`**/providers/anthropic/connections/${resting.id}`);
+    }),
+  );
+
+  await checks.check("a window out of sight reads nothing, and catches up on its return", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page } = world;
+      const ask = await agentOf(world);
+      /** @type {string[]} */
+      const reads = [];
+      page.on("request", (request) => {
+        const { pathname } = new URL(request.url());
+        if (pathname.startsWith("/api/") && !pathname.includes("/events") && !pathname.includes("/live")) {
+          reads.push(pathname);
+        }
+      });
+      await page.goto("/requests");
+      await page.getByText("No request has come in yet").waitFor();
+      await show(page, false);
+      reads.length = 0;
+      for (let n = 0; n < 3; n += 1) await askAsOpenAiTool({ ...ask, model: "openai/m1" });
+      // Long enough for whatever reads at intervals.
+      await pause(4_000);
+      assert.deepEqual(reads, []);
+      await show(page, true);
+      const rows = page.getByRole("grid", { name: "Requests" }).getByRole("row").filter({ hasText: "openai/m1" });
+      await rows.nth(2).waitFor();
     }),
   );
 
@@ -85,6 +154,23 @@ export async function requests(checks, stage) {
       assert.equal(answer, "Hello from the fake upstream");
     }),
   );
+}
+
+/**
+ * Brings the page out of sight, as another tab or a minimised window would, or back.
+ *
+ * @param {World["page"]} page
+ * @param {boolean} isSeen
+ */
+function show(page, isSeen) {
+  return page.evaluate((seen) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });
+    Object.defineProperty(document, "visibilityState", {
+      configurable: true,
+      get: () => (seen ? "visible" : "hidden"),
+    });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, isSeen);
 }
 
 /**

@@ -52,7 +52,17 @@ export async function furnish({ gateway, upstream }) {
   await assert.rejects(askAsOpenAiTool({ ...ask, model: "openai/m-500" }));
   await assert.rejects(askAsClaudeCode({ ...ask, model: "openai/no-such-model" }));
   const { requests } = await gateway.call("GET", "/requests?limit=10");
-  await gateway.call("PATCH", "/settings", { routing: { accountStrategy: { openai: "weighted" } } });
+  await gateway.call("PATCH", "/settings", {
+    routing: { accountStrategy: { openai: "weighted" } },
+    providerErrorRules: {
+      openai: [
+        { status: 400, match: "daily cap reached", scope: "connection", cooldownMs: 21_600_000 },
+        { status: 500, match: LONG_NAME, scope: "model", reason: "model_capacity", cooldownMs: 600_000 },
+        { status: 403, match: "no such plan", scope: "connection", reason: "forbidden" },
+      ],
+      groq: [{ status: 498, match: "flex tier", scope: "model", reason: "model_capacity", cooldownMs: 90_000 }],
+    },
+  });
   await gateway.call("PUT", "/settings/feature-flags/OMNIROUTE_EMERGENCY_FALLBACK", { value: true });
   const of = (/** @type {string} */ outcome) => requests.find((/** @type {any} */ row) => row.outcome === outcome).id;
 
@@ -86,6 +96,7 @@ export async function furnish({ gateway, upstream }) {
     { name: "combo-weighted", path: `/combos/${weightedId}` },
     { name: "combo-auto", path: `/combos/${autoId}` },
     { name: "combo-test", path: `/combos/${comboId}/test` },
+    { name: "combo-defaults", path: "/combos/defaults" },
     { name: "combo-gone", path: "/combos/no-such-combo" },
     { name: "health", path: "/monitoring/health" },
     { name: "health-provider", path: "/monitoring/health/openai" },
@@ -99,9 +110,14 @@ export async function furnish({ gateway, upstream }) {
     { name: "simulate", path: "/monitoring/simulate?name=team" },
     { name: "simulate-replay", path: "/monitoring/simulate?mode=replay&name=team" },
     { name: "general", path: "/settings/general" },
+    { name: "traffic", path: "/settings/traffic" },
     { name: "resilience", path: "/settings/resilience" },
     { name: "model-cooldowns", path: "/settings/cooldowns" },
     { name: "model-lockout", path: "/settings/lockout" },
+    { name: "rules", path: "/settings/rules" },
+    { name: "rules-add", path: "/settings/rules/add" },
+    { name: "rule", path: "/settings/rules/openai/1" },
+    { name: "rule-gone", path: "/settings/rules/openai/9" },
     { name: "flags", path: "/settings/flags" },
     { name: "names", path: "/settings/names" },
     { name: "names-add", path: "/settings/names/add" },
@@ -188,6 +204,8 @@ export const emptyScreens = /** @type {const} */ ([
   { name: "empty-quota-pools", path: "/monitoring/quota/pools" },
   { name: "empty-explain", path: "/monitoring/explain" },
   { name: "empty-model-cooldowns", path: "/settings/cooldowns" },
+  { name: "empty-rules", path: "/settings/rules" },
+  { name: "empty-rules-add", path: "/settings/rules/add" },
   { name: "empty-names", path: "/settings/names" },
   { name: "empty-keys", path: "/settings/keys" },
   { name: "empty-agents", path: "/settings/agents" },

@@ -1,5 +1,6 @@
 /** Appearance, language and the gateway's port; and the gateway going away while somebody looks. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { askAsOpenAiTool } from "../support/agent.mjs";
 import { freePort, occupyPort } from "../support/ports.mjs";
 import { PROVIDER_KEY } from "../support/upstream.mjs";
@@ -61,6 +62,41 @@ export async function settings(checks, stage) {
     }),
   );
 
+  await checks.check("a rule for an error holds from the next request on, and ends with its removal", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway, upstream }) => {
+      const { id } = await gateway.connect("openai", "Work", {
+        apiKey: PROVIDER_KEY,
+        baseUrl: upstream.baseUrl("openai"),
+      });
+      await gateway.answerAtOnce();
+      const ask = { url: gateway.url, key: await gateway.makeKey("Rules"), model: "openai/m-400" };
+      const minutesOfRest = async () => {
+        await assert.rejects(askAsOpenAiTool(ask));
+        const [work] = await gateway.connections("openai");
+        const until = work?.rateLimitedUntil;
+        return until ? Math.ceil((Date.parse(until) - Date.now()) / 60_000) : 0;
+      };
+      assert.equal(await minutesOfRest(), 0, "a 400 is the request's own fault");
+
+      await page.goto("/settings/rules");
+      await page.getByRole("button", { name: "New rule" }).click();
+      await page.getByRole("button", { name: /^400 the request makes no sense/ }).click();
+      await page.getByLabel("The error says").fill("MAKES NO SENSE");
+      await page.getByText("The rule fits 1 of 1.").waitFor();
+      await page.getByLabel("For", { exact: true }).fill("20");
+      await page.getByRole("button", { name: "Add rule" }).click();
+      const rules = page.getByRole("grid", { name: "Rules of OpenAI" });
+      await rules.getByText("20 min").waitFor();
+      assert.equal(await minutesOfRest(), 20);
+
+      await gateway.call("POST", `/providers/${id}/reset`);
+      await rules.getByText("MAKES NO SENSE").click();
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByText("No rule of your own yet").waitFor();
+      assert.equal(await minutesOfRest(), 0);
+    }),
+  );
+
   await checks.check("a port that is taken is refused with the reason, and a free one is moved to", (folder) =>
     stage.play(folder, settled, async ({ page, gateway }) => {
       const taken = await occupyPort();
@@ -100,6 +136,46 @@ export async function settings(checks, stage) {
       const field = page.getByLabel("Listening address");
       await eventually("the setting can be changed at once", () =>
         field.evaluate((element) => element === element.ownerDocument.activeElement),
+      );
+    }),
+  );
+
+  await checks.check("the list of settings that the window's tests go by is the gateway's own", (folder) =>
+    stage.play(folder, settled, async ({ gateway }) => {
+      const list = new URL("../../../ui/src/test/gateway-fields.jsonl", import.meta.url);
+      const listed = (await readFile(list, "utf8")).trim().split("\n");
+      const { fields } = await gateway.call("GET", "/settings/fields");
+      const names = ["path", "kind", "unit", "min", "max", "choices", "default", "env"];
+      const declared = fields.map((/** @type {any} */ field) =>
+        Object.fromEntries(names.map((name) => [name, field[name]])),
+      );
+      assert.deepEqual(
+        listed.map((line) => JSON.parse(line)),
+        declared,
+      );
+    }),
+  );
+
+  await checks.check("traffic's settings are saved, and a proxy needs its address first", (folder) =>
+    stage.play(folder, settled, async ({ page, gateway }) => {
+      const stored = () => gateway.call("GET", "/settings");
+      await page.goto("/settings/traffic");
+      const proxy = page.getByLabel("Proxy", { exact: true });
+      await proxy.selectOption("My own");
+      await page.getByText("Enter the address of the proxy first.").waitFor();
+      const address = page.getByLabel("Address of the proxy");
+      await address.fill("http://127.0.0.1:3128");
+      await address.press("Enter");
+      await eventually("the address is stored", async () => (await stored()).network.proxyUrl !== null);
+      await proxy.selectOption("My own");
+      await eventually("the proxy is in use", async () => (await stored()).network.proxyMode === "custom");
+      const largest = page.getByLabel("Largest request");
+      await largest.fill("1 KiB");
+      await largest.press("Enter");
+      await eventually("the limit is stored", async () => (await stored()).gateway.bodyLimitBytes === 1_024);
+      await assert.rejects(
+        askAsOpenAiTool({ url: gateway.url, key: await gateway.makeKey("Long"), model: "m".repeat(2_000) }),
+        /^Error: 413 /,
       );
     }),
   );

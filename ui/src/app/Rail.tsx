@@ -8,13 +8,18 @@ import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { type NavigationEntry, navigation } from "./navigation";
 
-/** The left rail: 220 px with words, 56 px with signs alone in a narrow window. */
+/**
+ * The left rail: 220 px with words, 56 px with signs alone in a narrow window. The lower the window, the tighter its rows; what
+ * still finds no room is scrolled to, and the edge shows that it goes on.
+ */
 export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): void }) {
   const messages = useMessages();
   return (
     <header className="flex h-full w-14 shrink-0 flex-col border-r bg-rail wide:w-[220px]">
-      <div className="flex h-14 items-center gap-2.5 px-4 wide:px-5">
-        <Logo />
+      <div className="flex h-14 shrink-0 items-center gap-2.5 px-4 low:h-12 wide:px-5 lowest:h-7 max-wide:lowest:h-2">
+        <span className="flex max-wide:lowest:hidden">
+          <Logo />
+        </span>
         <span className="font-semibold text-md max-wide:sr-only">OmniRoute</span>
       </div>
       <div className="px-2 wide:px-3">
@@ -22,7 +27,7 @@ export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): 
           type="button"
           onClick={onSearch}
           title={messages.shell.search}
-          className="flex h-8 w-full items-center justify-center gap-2 rounded-md border bg-canvas px-2 text-ink-faint transition-colors duration-100 hover:border-line-strong hover:text-ink-soft wide:justify-start"
+          className="flex h-8 w-full items-center justify-center lowest:h-7 gap-2 rounded-md border bg-canvas px-2 text-ink-faint transition-colors duration-100 hover:border-line-strong hover:text-ink-soft wide:justify-start"
         >
           <Search aria-hidden className="size-4 shrink-0" />
           <span className="truncate max-wide:sr-only">{messages.shell.search}</span>
@@ -31,11 +36,14 @@ export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): 
           </kbd>
         </button>
       </div>
-      <nav aria-label={messages.shell.navigation} className="min-h-0 flex-1 overflow-y-auto px-2 py-2 wide:px-3">
+      <nav
+        aria-label={messages.shell.navigation}
+        className="scroll-edges min-h-0 flex-1 overflow-y-auto px-2 py-2 wide:px-3 lowest:py-1"
+      >
         {navigation.map((group) => (
-          <div key={group.entries[0]?.to} className="mb-3 last:mb-0">
+          <div key={group.entries[0]?.to} className="mb-3 last:mb-0 lowest:mb-2">
             {group.title && (
-              <div className="px-2 pb-1 font-medium text-ink-faint text-xs max-wide:sr-only">
+              <div className="px-2 pb-1 font-medium text-ink-faint text-xs max-wide:sr-only lowest:sr-only">
                 {group.title(messages)}
               </div>
             )}
@@ -60,7 +68,7 @@ function RailLink({ entry }: { entry: NavigationEntry }) {
       <Link
         to={entry.to}
         title={label}
-        className="flex h-7 items-center justify-center gap-2.5 rounded-md px-2 text-ink-soft transition-colors duration-100 hover:bg-hover hover:text-ink aria-[current=page]:bg-selected aria-[current=page]:font-medium aria-[current=page]:text-accent-text wide:justify-start"
+        className="flex h-7 items-center justify-center gap-2.5 low:h-6.5 lowest:h-6 rounded-md px-2 text-ink-soft transition-colors duration-100 hover:bg-hover hover:text-ink aria-[current=page]:bg-selected aria-[current=page]:font-medium aria-[current=page]:text-accent-text wide:justify-start"
       >
         <entry.icon aria-hidden className="size-4 shrink-0" />
         <span className="truncate max-wide:sr-only">{label}</span>
@@ -76,7 +84,7 @@ function Foot({ connected }: { connected: boolean }) {
   const reachable = connected && !app.isError;
   const address = app.data?.url.replace(/^https?:\/\//, "") ?? "";
   return (
-    <div className="flex min-h-14 items-center justify-center border-t px-2 wide:justify-between wide:px-5">
+    <div className="flex min-h-14 shrink-0 items-center justify-center border-t low:min-h-12 lowest:min-h-8 px-2 wide:justify-between wide:px-5">
       <div className="min-w-0" title={address ? messages.shell.listening(address) : undefined}>
         <div className="flex items-center gap-1.5">
           <StateSign state={reachable ? "ready" : "blocked"} />
@@ -89,7 +97,7 @@ function Foot({ connected }: { connected: boolean }) {
             </span>
           )}
         </div>
-        <div className="truncate font-mono text-ink-faint text-xs max-wide:hidden">{address}</div>
+        <div className="truncate font-mono text-ink-faint text-xs max-wide:hidden lowest:hidden">{address}</div>
       </div>
       {app.data && (
         <span className="-mr-2 max-wide:hidden">

@@ -5,6 +5,7 @@
 import type { LinkProps } from "@tanstack/react-router";
 import {
   Activity,
+  ArrowLeftRight,
   Bot,
   ChartColumn,
   CircleHelp,
@@ -19,6 +20,7 @@ import {
   ListTree,
   Lock,
   type LucideIcon,
+  ScanText,
   Server,
   ShieldCheck,
   SlidersHorizontal,
@@ -64,9 +66,11 @@ export const navigation: readonly NavigationGroup[] = [
     title: (m) => m.shell.settings,
     entries: [
       { to: "/settings/general", icon: SlidersHorizontal, label: (m) => m.shell.general },
+      { to: "/settings/traffic", icon: ArrowLeftRight, label: (m) => m.traffic.title },
       { to: "/settings/resilience", icon: LifeBuoy, label: (m) => m.shell.resilience },
       { to: "/settings/cooldowns", icon: Snowflake, label: (m) => m.shell.modelCooldowns },
       { to: "/settings/lockout", icon: Lock, label: (m) => m.shell.modelLockout },
+      { to: "/settings/rules", icon: ScanText, label: (m) => m.rules.title },
       { to: "/settings/flags", icon: Flag, label: (m) => m.flags.title },
       { to: "/settings/names", icon: Tag, label: (m) => m.shell.names },
       { to: "/settings/keys", icon: KeyRound, label: (m) => m.shell.apiKeys },

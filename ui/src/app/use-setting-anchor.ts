@@ -9,7 +9,7 @@ const control = "input, select, textarea, button[role=switch], button[role=combo
 export function useSettingAnchor(): void {
   const { hash, pathname } = useRouterState({ select: ({ location }) => location });
   useEffect(() => {
-    if (!hash || !pathname.startsWith("/settings/")) return;
+    if (!hash || !(pathname.startsWith("/settings/") || pathname === "/combos/defaults")) return;
     const reach = () => {
       const row = document.querySelector<HTMLElement>(`[data-setting="${CSS.escape(hash)}"]`);
       row?.scrollIntoView?.({ block: "center" });

@@ -4,12 +4,12 @@ import type { SettingField as Field, Value } from "@/bindings";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import type { ComboConfig } from "@/lib/combo-draft";
-import { comboField, withSetting } from "@/lib/combo-settings";
+import { comboField, FOR_ALL, withSetting } from "@/lib/combo-settings";
 import { fieldWords } from "@/lib/field-words";
 import { FieldRow } from "./Field";
 import { ModelPicker } from "./ModelPicker";
 import { SettingControl, unitOf } from "./SettingControl";
-import { Bounds, ResetButton } from "./SettingField";
+import { Bounds, Origin, ResetButton } from "./SettingField";
 
 type ComboSettingsProps = {
   names: readonly string[];
@@ -17,25 +17,36 @@ type ComboSettingsProps = {
   onChange(config: ComboConfig): void;
   /** What the gateway says about a setting, by `config.name`. */
   problem?(field: string): string | undefined;
+  /** It is not one combo's configuration, but what holds for all of them. */
+  isForAll?: boolean;
 };
 
-export function ComboSettings({ names, config, onChange, problem }: ComboSettingsProps) {
+export function ComboSettings({ names, config, onChange, problem, isForAll = false }: ComboSettingsProps) {
   const gateway = useRead("settings_fields", null);
+  const fields = gateway.data?.fields ?? [];
+  // What was chosen for all is the configuration itself then; only what stands below it shows through.
+  const below = isForAll ? fields.filter(({ source }) => source === "environment") : fields;
   return names.map((name) => (
     <ComboSetting
       key={name}
-      field={comboField(name, config, gateway.data?.fields ?? [])}
+      anchor={isForAll ? `${FOR_ALL}${name}` : undefined}
+      field={comboField(name, config, below)}
       error={problem?.(`config.${name}`)}
       onSave={(value) => onChange(withSetting(config, name, value))}
     />
   ));
 }
 
-type ComboSettingProps = { field: Field; error: string | undefined; onSave(value: Value): void };
+type ComboSettingProps = {
+  field: Field;
+  /** Where it holds for all combos: the address that leads to it. */
+  anchor: string | undefined;
+  error: string | undefined;
+  onSave(value: Value): void;
+};
 
-function ComboSetting({ field, error, onSave }: ComboSettingProps) {
+function ComboSetting({ field, anchor, error, onSave }: ComboSettingProps) {
   const messages = useMessages();
-  const words = messages.combos;
   const id = useId();
   const { label, help } = fieldWords(field.path, messages);
   const unit = unitOf(field, messages);
@@ -46,6 +57,7 @@ function ComboSetting({ field, error, onSave }: ComboSettingProps) {
   };
   return (
     <FieldRow
+      {...(anchor && { anchor })}
       htmlFor={id}
       helpId={`${id}-help`}
       label={<span title={field.path.replace(/^combo\./, "")}>{label}</span>}
@@ -56,9 +68,7 @@ function ComboSetting({ field, error, onSave }: ComboSettingProps) {
         </>
       }
     >
-      <span title={words.originHelp[field.source]} className="text-ink-faint text-xs">
-        {words.origin[field.source]}
-      </span>
+      {anchor ? <Origin field={field} /> : <OriginInCombo source={field.source} />}
       {field.source === "stored" && <ResetButton label={label} disabled={false} onReset={() => onSave(null)} />}
       {field.kind === "model" ? (
         <ModelChoice control={control} value={String(field.value ?? "")} onSave={onSave} />
@@ -67,6 +77,15 @@ function ComboSetting({ field, error, onSave }: ComboSettingProps) {
       )}
       {unit && <span className="min-w-12 text-ink-faint">{unit}</span>}
     </FieldRow>
+  );
+}
+
+function OriginInCombo({ source }: { source: Field["source"] }) {
+  const words = useMessages().combos;
+  return (
+    <span title={words.originHelp[source]} className="text-ink-faint text-xs">
+      {words.origin[source]}
+    </span>
   );
 }
 

@@ -319,7 +319,10 @@ function useVisibleLines(grid: React.RefObject<HTMLDivElement | null>, total: nu
 
 /** Moving a row in the document takes the focus away from its handle. */
 function refocusHandle(grid: HTMLElement | null, key: string): void {
-  requestAnimationFrame(() => grid?.querySelector<HTMLElement>(`[data-handle="${CSS.escape(key)}"]`)?.focus());
+  requestAnimationFrame(() => {
+    const handles = [...(grid?.querySelectorAll<HTMLElement>("[data-handle]") ?? [])];
+    handles.find(({ dataset }) => dataset.handle === key)?.focus();
+  });
 }
 
 /** Keeps the last announcement of a list for screen readers. */

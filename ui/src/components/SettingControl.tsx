@@ -3,6 +3,7 @@ import { X } from "lucide-react";
 import { useState } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
+import { naturalSize, readSize, sizeUnit, writeSize } from "@/lib/byte-size";
 import { cn } from "@/lib/cn";
 import { choiceWord, fieldWords } from "@/lib/field-words";
 import { useCommit, useDraft } from "@/lib/hooks";
@@ -44,16 +45,42 @@ function listsNumbers({ default: byDefault }: Field): boolean {
   return Array.isArray(byDefault) && byDefault.length > 0 && byDefault.every((entry) => typeof entry === "number");
 }
 
-/** The unit beside the control; a length of time has the one that fits its default. */
+/** The unit beside the control; lengths of time and amounts of memory have the one that fits. */
 export function unitOf(field: Field, messages: Messages): string | null {
-  if (field.kind === "duration") return spanUnitOf(field);
-  if (field.unit === null) return fieldWords(field.path, messages).unit ?? null;
+  const measure = measureOf(field);
+  if (measure) return measure.unit;
+  // What is counted says more than the gateway's bare unit.
+  const { unit = field.unit } = fieldWords(field.path, messages);
   const { units } = messages.settings;
-  return field.unit in units ? units[field.unit as keyof typeof units] : field.unit;
+  return unit !== null && unit in units ? units[unit as keyof typeof units] : unit;
 }
 
-function spanUnitOf(field: Field) {
-  return naturalUnit(typeof field.default === "number" ? field.default : Number(field.value ?? 0));
+/** How a number is typed that nobody would write out in milliseconds or bytes. */
+type Measure = {
+  unit: string;
+  problem: "notASpan" | "notASize";
+  read(text: string): number | null;
+  write(value: number): string;
+};
+
+function measureOf(field: Field): Measure | null {
+  if (field.kind === "duration") {
+    const unit = naturalUnit(typeof field.default === "number" ? field.default : Number(field.value ?? 0));
+    return {
+      unit,
+      problem: "notASpan",
+      read: (text) => readSpan(text, unit),
+      write: (value) => writeSpan(value, unit),
+    };
+  }
+  if (!isMemory(field)) return null;
+  return { unit: sizeUnit, problem: "notASize", read: readSize, write: writeSize };
+}
+
+const SMALL_BYTES = 1_000_000;
+
+function isMemory({ unit, max }: Field): boolean {
+  return unit === "bytes" && (max ?? 0) > SMALL_BYTES;
 }
 
 /** Writes values of a setting as they are read elsewhere: `90 s`, `on`, `403, 404`. */
@@ -67,6 +94,10 @@ export function useValueWriter(field: Field): (value: JsonValue) => string {
     if (Array.isArray(value)) return value.length > 0 ? value.join(", ") : words.none;
     if (typeof value !== "number") return String(value);
     if (field.kind === "duration") return format.span(value);
+    if (isMemory(field)) {
+      const { amount, unit } = naturalSize(value);
+      return `${format.number(amount)} ${unit}`;
+    }
     // Ports and the like are names, not amounts: no thousands separator without a unit.
     return unitOf(field, messages) ? format.number(value) : String(value);
   };
@@ -75,14 +106,13 @@ export function useValueWriter(field: Field): (value: JsonValue) => string {
 function NumberControl({ field, onSave, compact = false, ...control }: SettingControlProps) {
   const messages = useMessages();
   const write = useValueWriter(field);
-  const spanUnit = field.kind === "duration" ? spanUnitOf(field) : null;
-  const draw = (value: JsonValue) =>
-    typeof value !== "number" ? "" : spanUnit ? writeSpan(value, spanUnit) : String(value);
+  const measure = measureOf(field);
+  const draw = (value: JsonValue) => (typeof value !== "number" ? "" : measure ? measure.write(value) : String(value));
   const [draft, setDraft, edited] = useDraft(draw(field.value));
   const [problem, setProblem] = useState<string | null>(null);
 
   // Numbers of tokens need more room than counts and lengths of time.
-  const isLong = spanUnit === null && (field.max ?? 0) > 10_000_000;
+  const isLong = measure === null && (field.max ?? 0) > 10_000_000;
 
   const commit = useCommit(draft, edited, () => {
     if (draft.trim() === "") {
@@ -90,11 +120,11 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
       onSave(null);
       return;
     }
-    const value = spanUnit ? readSpan(draft, spanUnit) : Number(draft.replace(",", "."));
+    const value = measure ? measure.read(draft) : Number(draft.replace(",", "."));
     const fits = field.kind === "number" ? Number.isFinite(value) : Number.isInteger(value);
     if (value === null || !fits) {
-      const { notASpan, notAFigure, notANumber } = messages.settings;
-      setProblem(spanUnit ? notASpan : field.kind === "number" ? notAFigure : notANumber);
+      const plain = field.kind === "number" ? "notAFigure" : "notANumber";
+      setProblem(messages.settings[measure?.problem ?? plain]);
       return;
     }
     if ((field.min !== null && value < field.min) || (field.max !== null && value > field.max)) {
@@ -112,7 +142,7 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
       <span className="flex items-center gap-2">
         <Input
           {...control}
-          inputMode={spanUnit || field.kind === "number" ? "decimal" : "numeric"}
+          inputMode={measure || field.kind === "number" ? "decimal" : "numeric"}
           value={draft}
           placeholder={draw(field.default)}
           aria-invalid={problem !== null || control["aria-invalid"] === true}

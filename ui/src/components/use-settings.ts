@@ -49,6 +49,7 @@ function atPath(path: string, value: JsonValue): { [key: string]: JsonValue } {
 function problemWords(path: string, messages: Messages): string | undefined {
   const problems: Record<string, string> = {
     ...messages.settings.fieldProblems,
+    ...messages.traffic.fieldProblems,
     ...messages.resilience.fieldProblems,
     ...messages.limits.fieldProblems,
   };

@@ -80,45 +80,66 @@ export function readKey<O extends OperationName>(operation: O, input: Input<O>):
   return [operation, input];
 }
 
-/** They add up many records: while traffic flows, once in a while is often enough. */
-const sums: readonly string[] = ["combos_metrics", "health_history", "usage_summary"] satisfies OperationName[];
-const SUMS_EVERY_MS = 3_000;
+/** They add up many records: while traffic flows they are read again only so often, in milliseconds. */
+const sums: { readonly [operation in OperationName]?: number } = {
+  combos_metrics: 3_000,
+  usage_summary: 3_000,
+  // It tells of whole minutes.
+  health_history: 20_000,
+};
 
-/** Reads again whatever provides one of the topics: everything, all but sums, or sums alone. */
-export function invalidate(
-  client: QueryClient,
-  topics: readonly Topic[],
-  which: "all" | "single" | "sums" = "all",
-): Promise<void> {
+/** Reads again whatever provides one of the topics: everything, or what is read that often; 0 is at once. */
+export function invalidate(client: QueryClient, topics: readonly Topic[], every?: number): Promise<void> {
   return client.invalidateQueries({
-    predicate: ({ queryKey: [name] }) => {
-      if (which !== "all" && sums.includes(String(name)) !== (which === "sums")) return false;
-      const operation = operations[name as OperationName];
-      return operation?.provides?.some((topic) => topics.includes(topic)) ?? false;
+    predicate: ({ queryKey: [operation] }) => {
+      const name = operation as OperationName;
+      if (every !== undefined && every !== (sums[name] ?? 0)) return false;
+      return operations[name]?.provides?.some((topic) => topics.includes(topic)) ?? false;
     },
   });
 }
 
-/** Keeps every read current. Used once, by the shell. Returns whether the gateway can be heard. */
+/** Gathers topics, and tells of all of them together so long after the first. */
+function gathering(after: number, tell: (topics: readonly Topic[]) => void) {
+  const gathered = new Set<Topic>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const told = () => {
+    timer = undefined;
+    const topics = [...gathered];
+    gathered.clear();
+    tell(topics);
+  };
+  return {
+    add: (topics: readonly Topic[]) => {
+      for (const topic of topics) gathered.add(topic);
+      timer ??= setTimeout(told, after);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/**
+ * Keeps every read current, while somebody can see it: out of sight, what changed is remembered and read again on return.
+ * Used once, by the shell. Returns whether the gateway can be heard.
+ */
 export function useLiveUpdates(): boolean {
   const host = useHost();
   const client = useQueryClient();
   const [connected, setConnected] = useState(true);
   useEffect(() => {
     let heard = true;
-    const summed = new Set<Topic>();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const sumUp = () => {
-      timer = undefined;
-      void invalidate(client, [...summed], "sums");
-      summed.clear();
-    };
+    const missed = new Set<Topic>();
+    const periods = [...new Set(Object.values(sums))];
+    const later = periods.map((every) => gathering(every, (topics) => void invalidate(client, topics, every)));
     const stop = host.subscribe({
       changed: ({ topics, at }) => {
         setReference(Date.parse(at));
-        void invalidate(client, topics, "single");
-        for (const topic of topics) summed.add(topic);
-        timer ??= setTimeout(sumUp, SUMS_EVERY_MS);
+        if (document.hidden) {
+          for (const topic of topics) missed.add(topic);
+          return;
+        }
+        void invalidate(client, topics, 0);
+        for (const each of later) each.add(topics);
       },
       connected: (now) => {
         // There is no replay: what happened in between is read again.
@@ -127,8 +148,15 @@ export function useLiveUpdates(): boolean {
         setConnected(now);
       },
     });
+    const onSight = () => {
+      if (document.hidden || missed.size === 0) return;
+      void invalidate(client, [...missed]);
+      missed.clear();
+    };
+    document.addEventListener("visibilitychange", onSight);
     return () => {
-      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", onSight);
+      for (const each of later) each.stop();
       stop();
     };
   }, [host, client]);

@@ -33,6 +33,8 @@ export const keys = {
   addTitle: "New key",
   editTitle: (name: string) => `Key ${name}`,
   endsIn: (tail: string) => `ends in ${tail}`,
+  one: "API key",
+  all: "All keys",
   notFound: "This key no longer exists",
   name: "Name",
   nameHelp: "The tool or machine that will use it; it stands beside each request.",
@@ -205,5 +207,7 @@ export const names = {
   duplicate: "There is already a name like this.",
   delete: "Delete",
   deleted: (name: string) => `${name} was deleted`,
+  one: "Model name",
+  all: "All names",
   notFound: "This name no longer exists",
 };

@@ -34,6 +34,16 @@ export const combos = {
   inUseHelp: "Something else leads to this combo. Change that first, then delete it.",
   simulate: "Simulate",
 
+  defaults: {
+    title: "Every combo",
+    menu: "What every combo does",
+    help: "Holds for each combo that says nothing else. A change applies from the next request on.",
+    conversations: "Conversations",
+    nesting: "Combos within combos",
+    only: (strategy: string) => `Only for ${strategy}`,
+    chosen: (n: number) => `${n} set here`,
+  },
+
   exportTitle: "Export combos",
   export: "Export",
   exportHelp:
@@ -73,6 +83,8 @@ export const combos = {
   notFound: "This combo no longer exists",
   notFoundHelp: "It was deleted, perhaps in another window.",
   back: "Combos",
+  one: "Combo",
+  all: "All combos",
   create: "Make combo",
   save: "Save changes",
   saved: (name: string) => `${name} was saved`,
@@ -378,14 +390,6 @@ export const combos = {
     },
     "combo.contextRequirements.minContextWindow": { label: "Smallest context window", help: "Empty: any." },
     "combo.contextRequirements.mode": { label: "If none is large enough" },
-    "combo.responseValidation": {
-      label: "Refuse empty answers",
-      help: "An answer without content counts as a failure, and the next target is asked.",
-    },
-    "combo.reasoningTokenBufferEnabled": {
-      label: "Room for thinking",
-      help: "Models that think get more output tokens than the request asks for.",
-    },
     "combo.nestedMode": { label: "A combo within this one" },
     "combo.maxComboDepth": { label: "Deepest nesting", unit: "levels" },
     "combo.zeroLatencyOptimizationsEnabled": { label: "Rush", help: "Switches what follows." },
@@ -431,6 +435,7 @@ export const combos = {
     "combo.fusion.stragglerGraceMs": { label: "Grace for the others" },
     "combo.fusion.panelHardTimeoutMs": { label: "Longest wait for answers" },
     "combo.fusion.judgeModel": { label: "Judge", help: "Writes the final answer. Empty: the first step." },
+    "combo.autoConfig.modePack": { label: "Balance", help: "How much each part weighs when everyone is scored." },
     "combo.autoConfig.routerStrategy": { label: "Order" },
     "combo.autoConfig.explorationRate": {
       label: "Try others by chance",

@@ -91,5 +91,7 @@ export const pools = {
   deleteTitle: (name: string) => `Delete the pool ${name}?`,
   deleteHelp: "Its names lead nowhere from then on, and what was counted is forgotten. Accounts and keys stay.",
   deleted: (name: string) => `The pool ${name} is deleted.`,
+  one: "Quota pool",
+  all: "All pools",
   notFound: "There is no such pool",
 };

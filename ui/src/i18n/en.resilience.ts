@@ -20,6 +20,10 @@ export const resilience = {
     help: "A request whose accounts all rest waits for the first to come back, instead of failing at once.",
   },
   stall: { title: "Stalled streams" },
+  slow: {
+    title: "Slow streams",
+    help: "A stream that goes on and on and says next to nothing ends with an error, so that the agent can try again. Thinking and tool calls count as work.",
+  },
   providerCooldown: {
     title: "Provider cooldown",
     help: "Combos skip what has just failed in an earlier request. Direct requests never ask it.",
@@ -104,6 +108,20 @@ export const resilience = {
     "streamStallCooldown.enabled": {
       label: "Rest an account whose stream stalls",
       help: "A stream that stays open without output counts as a failure. Off, it is only noted.",
+    },
+    "streamRecovery.throughputWatchdog.enabled": { label: "Give up slow streams" },
+    "streamRecovery.throughputWatchdog.warmupMs": {
+      label: "Not judged at first",
+      help: "Counted from the beginning of the stream.",
+    },
+    "streamRecovery.throughputWatchdog.windowMs": { label: "Counted over", help: "Text within the latest stretch." },
+    "streamRecovery.throughputWatchdog.minUsefulBytesPerSecond": {
+      label: "Too slow is less than",
+      unit: "bytes/s",
+    },
+    "streamRecovery.throughputWatchdog.minUsefulBytes": {
+      label: "Judged from",
+      help: "With less text than this it is left alone, unless there is none at all.",
     },
     "providerCooldown.enabled": {
       label: "Skip what has just failed",

@@ -18,7 +18,9 @@ import {
   resilience,
 } from "./en.resilience";
 import { accounts } from "./en.routing";
+import { rules } from "./en.rules";
 import { simulate } from "./en.simulate";
+import { traffic } from "./en.traffic";
 import { usage } from "./en.usage";
 import { counter } from "./plural";
 
@@ -336,9 +338,11 @@ export const en = {
   quota,
   pools,
   simulate,
+  traffic,
   usage,
   requests,
   resilience,
+  rules,
   security,
 
   setup: {
@@ -569,6 +573,7 @@ export const en = {
     portInUse: "Another program uses this port. The gateway stays where it is.",
     notANumber: "Must be a whole number.",
     notAFigure: "Must be a number.",
+    notASize: "Must be an amount of memory such as 64 MiB.",
     notASpan: "Must be a length of time such as 30 s or 2 min.",
     automatic: "automatic",
     on: "on",
@@ -605,7 +610,16 @@ export const en = {
         help: "One origin per line, such as https://app.example. Empty turns every web page away.",
       },
     },
-    units: { ms: "ms", tokens: "tokens", bytes: "bytes", seconds: "s", percent: "%", days: "days" },
+    units: {
+      ms: "ms",
+      tokens: "tokens",
+      bytes: "bytes",
+      seconds: "s",
+      percent: "%",
+      days: "days",
+      minutes: "min",
+      "per second": "per second",
+    },
   },
 
   agents: {

@@ -40,6 +40,8 @@ export const keys: Messages["keys"] = {
   addTitle: "Nuova chiave",
   editTitle: (name) => `Chiave ${name}`,
   endsIn: (tail) => `finisce con ${tail}`,
+  one: "Chiave API",
+  all: "Tutte le chiavi",
   notFound: "Questa chiave non esiste più",
   name: "Nome",
   nameHelp: "Lo strumento o il computer che la userà; compare accanto a ogni richiesta.",
@@ -224,5 +226,7 @@ export const names: Messages["names"] = {
   duplicate: "C'è già un nome come questo.",
   delete: "Elimina",
   deleted: (name) => `${name} è stato eliminato`,
+  one: "Nome di modello",
+  all: "Tutti i nomi",
   notFound: "Questo nome non esiste più",
 };

@@ -35,6 +35,16 @@ export const combos: Messages["combos"] = {
   inUseHelp: "Qualcos'altro porta a questo combo. Cambia prima quello, poi eliminalo.",
   simulate: "Simula",
 
+  defaults: {
+    title: "Ogni combo",
+    menu: "Che cosa fa ogni combo",
+    help: "Vale per ogni combo che non dice altro. Una modifica vale dalla richiesta successiva.",
+    conversations: "Conversazioni",
+    nesting: "Combo dentro i combo",
+    only: (strategy) => `Solo per ${strategy}`,
+    chosen: (n) => count(n, "impostata qui", "impostate qui"),
+  },
+
   exportTitle: "Esporta i combo",
   export: "Esporta",
   exportHelp:
@@ -73,6 +83,8 @@ export const combos: Messages["combos"] = {
   notFound: "Questo combo non esiste più",
   notFoundHelp: "È stato eliminato, forse da un'altra finestra.",
   back: "Combo",
+  one: "Combo",
+  all: "Tutti i combo",
   create: "Crea combo",
   save: "Salva modifiche",
   saved: (name) => `${name} è stato salvato`,
@@ -392,14 +404,6 @@ export const combos: Messages["combos"] = {
     },
     "combo.contextRequirements.minContextWindow": { label: "Finestra di contesto minima", help: "Vuoto: qualsiasi." },
     "combo.contextRequirements.mode": { label: "Se nessuna è abbastanza grande" },
-    "combo.responseValidation": {
-      label: "Rifiuta le risposte vuote",
-      help: "Una risposta senza contenuto vale come errore, e si chiede alla destinazione successiva.",
-    },
-    "combo.reasoningTokenBufferEnabled": {
-      label: "Spazio per ragionare",
-      help: "I modelli che ragionano ricevono più token in uscita di quanti ne chiede la richiesta.",
-    },
     "combo.nestedMode": { label: "Un combo dentro questo" },
     "combo.maxComboDepth": { label: "Annidamento massimo", unit: "livelli" },
     "combo.zeroLatencyOptimizationsEnabled": { label: "Di fretta", help: "Accende ciò che segue." },
@@ -442,6 +446,10 @@ export const combos: Messages["combos"] = {
     "combo.fusion.stragglerGraceMs": { label: "Proroga per gli altri" },
     "combo.fusion.panelHardTimeoutMs": { label: "Attesa massima delle risposte" },
     "combo.fusion.judgeModel": { label: "Giudice", help: "Scrive la risposta finale. Vuoto: il primo passo." },
+    "combo.autoConfig.modePack": {
+      label: "Equilibrio",
+      help: "Quanto pesa ogni parte quando tutti ricevono un punteggio.",
+    },
     "combo.autoConfig.routerStrategy": { label: "Ordine" },
     "combo.autoConfig.explorationRate": {
       label: "Prova altri a caso",

@@ -91,5 +91,7 @@ export const pools: Messages["pools"] = {
   deleteTitle: (name) => `Eliminare il gruppo ${name}?`,
   deleteHelp: "I suoi nomi non porteranno più da nessuna parte, e il conteggio si perde. Account e chiavi restano.",
   deleted: (name) => `Il gruppo ${name} è eliminato.`,
+  one: "Gruppo di quote",
+  all: "Tutti i gruppi",
   notFound: "Questo gruppo non esiste",
 };

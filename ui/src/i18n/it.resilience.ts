@@ -21,6 +21,10 @@ export const resilience: Messages["resilience"] = {
     help: "Una richiesta i cui account riposano tutti aspetta il primo che torna, invece di fallire subito.",
   },
   stall: { title: "Flussi fermi" },
+  slow: {
+    title: "Flussi lenti",
+    help: "Un flusso che continua senza dire quasi nulla finisce con un errore, così l'agente può riprovare. Pensieri e chiamate di strumenti contano come lavoro.",
+  },
   providerCooldown: {
     title: "Pausa dei provider",
     help: "I combo saltano ciò che è appena fallito in un'altra richiesta. Le richieste dirette non ne tengono conto.",
@@ -105,6 +109,20 @@ export const resilience: Messages["resilience"] = {
     "streamStallCooldown.enabled": {
       label: "Metti in pausa un account il cui flusso si ferma",
       help: "Un flusso aperto ma senza testo conta come errore. Se è spento, viene solo annotato.",
+    },
+    "streamRecovery.throughputWatchdog.enabled": { label: "Abbandona i flussi lenti" },
+    "streamRecovery.throughputWatchdog.warmupMs": {
+      label: "All'inizio non si giudica",
+      help: "Contato dall'inizio del flusso.",
+    },
+    "streamRecovery.throughputWatchdog.windowMs": { label: "Contato su", help: "Il testo dell'ultimo tratto." },
+    "streamRecovery.throughputWatchdog.minUsefulBytesPerSecond": {
+      label: "Troppo lento è meno di",
+      unit: "byte/s",
+    },
+    "streamRecovery.throughputWatchdog.minUsefulBytes": {
+      label: "Si giudica da",
+      help: "Con meno testo di così è lasciato in pace, a meno che non ce ne sia affatto.",
     },
     "providerCooldown.enabled": {
       label: "Salta ciò che è appena fallito",

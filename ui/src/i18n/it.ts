@@ -19,7 +19,9 @@ import {
   resilience,
 } from "./it.resilience";
 import { accounts } from "./it.routing";
+import { rules } from "./it.rules";
 import { simulate } from "./it.simulate";
+import { traffic } from "./it.traffic";
 import { usage } from "./it.usage";
 import { counter } from "./plural";
 
@@ -340,9 +342,11 @@ export const it: Messages = {
   quota,
   pools,
   simulate,
+  traffic,
   usage,
   requests,
   resilience,
+  rules,
   security,
 
   setup: {
@@ -575,6 +579,7 @@ export const it: Messages = {
     portInUse: "Un altro programma usa questa porta. Il gateway resta dov'è.",
     notANumber: "Deve essere un numero intero.",
     notAFigure: "Dev'essere un numero.",
+    notASize: "Deve essere una quantità di memoria, per esempio 64 MiB.",
     notASpan: "Deve essere una durata, per esempio 30 s o 2 min.",
     automatic: "automatico",
     on: "acceso",
@@ -612,7 +617,16 @@ export const it: Messages = {
         help: "Un'origine per riga, per esempio https://app.example. Vuoto respinge ogni pagina web.",
       },
     },
-    units: { ms: "ms", tokens: "token", bytes: "byte", seconds: "s", percent: "%", days: "giorni" },
+    units: {
+      ms: "ms",
+      tokens: "token",
+      bytes: "byte",
+      seconds: "s",
+      percent: "%",
+      days: "giorni",
+      minutes: "min",
+      "per second": "al secondo",
+    },
   },
 
   agents: {

@@ -66,7 +66,8 @@ export function isChanged(before: EditedCombo, after: EditedCombo): boolean {
 /** Free maps and lists are replaced whole, groups of settings are merged. */
 const replacedWhole = ["weights"];
 
-function patchOf(before: ComboConfig, after: ComboConfig): ComboConfig {
+/** What makes the one configuration of the other, in the form of a PATCH. */
+export function patchOf(before: ComboConfig, after: ComboConfig): ComboConfig {
   const patch: ComboConfig = {};
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, now] = [before[name], after[name]];
@@ -76,7 +77,7 @@ function patchOf(before: ComboConfig, after: ComboConfig): ComboConfig {
   return patch;
 }
 
-function isGroup(value: Value | undefined): value is ComboConfig {
+export function isGroup(value: Value | undefined): value is ComboConfig {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { dictionaries } from "@/i18n";
+import { gatewayFields } from "@/test/gateway-fields";
 import { portField } from "@/test/world";
-import { comboField, sharedSettings, withSetting } from "./combo-settings";
+import { chosenForAll, comboField, nestingSettings, sharedSettings, withSetting } from "./combo-settings";
 import { fieldWords } from "./field-words";
 import { keepsConversations, settingsOf, strategies, strategyFamilies } from "./strategies";
 
@@ -9,8 +10,7 @@ const allNames = [
   ...Object.values(sharedSettings).flat(),
   ...strategies.flatMap((strategy) => settingsOf(strategy, "sla-aware")),
   "disableSessionStickiness",
-  "nestedMode",
-  "maxComboDepth",
+  ...nestingSettings,
 ];
 
 describe("settings of a combo", () => {
@@ -19,6 +19,34 @@ describe("settings of a combo", () => {
       const { path } = comboField(name, {}, []);
       for (const messages of Object.values(dictionaries)) expect(fieldWords(path, messages).label).not.toBe(path);
     }
+  });
+
+  it("have the bounds, the choices and the defaults of the gateway", () => {
+    const ofCombo = (name: string) => comboField(name, {}, []);
+    for (const name of allNames) {
+      const declared = gatewayFields.find(({ path }) => path === `comboDefaults.${name}`);
+      const { min, max, choices, default: byDefault } = ofCombo(name);
+      const times = max === 100 && declared?.max === 1 ? 100 : 1;
+      const scaled = (value: unknown) => (typeof value === "number" ? value * times : value);
+      expect({ name, min, max, choices: [...choices].sort(), byDefault }).toEqual({
+        name,
+        min: scaled(declared?.min),
+        max: scaled(declared?.max),
+        choices: [...(declared?.choices ?? [])].sort(),
+        byDefault: scaled(declared?.default),
+      });
+    }
+  });
+
+  it("of all combos are told apart from what the gateway brings itself", () => {
+    const field = (name: string, value: unknown, source: "stored" | "default") =>
+      ({ ...portField, path: `comboDefaults.${name}`, value, source }) as typeof portField;
+    const fields = [
+      field("fusion.minPanel", 3, "stored"),
+      field("maxRetries", 4, "stored"),
+      field("queueDepth", 20, "default"),
+    ];
+    expect(chosenForAll(fields)).toEqual({ fusion: { minPanel: 3 }, maxRetries: 4 });
   });
 
   it("show what is set here, else what holds for all combos, else the default", () => {

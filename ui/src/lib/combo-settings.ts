@@ -3,7 +3,7 @@
  * 3.2); what the settings of all combos say comes from the gateway's own fields, where it sends them.
  */
 import type { SettingField, Value } from "@/bindings";
-import type { ComboConfig } from "./combo-draft";
+import { type ComboConfig, isGroup, patchOf } from "./combo-draft";
 
 type Definition = {
   kind: "boolean" | "integer" | "number" | "duration" | "choice" | "list" | "model";
@@ -62,8 +62,6 @@ const definitions: Readonly<Record<string, Definition>> = {
   compatFilterFailOpen: flag(false),
   "contextRequirements.minContextWindow": whole(null, 1, 100_000_000, "tokens"),
   "contextRequirements.mode": choice("strict", "lenient"),
-  responseValidation: flag(true),
-  reasoningTokenBufferEnabled: flag(true),
 
   nestedMode: choice("flatten", "execute"),
   maxComboDepth: whole(3, 1, 10),
@@ -121,19 +119,36 @@ export const sharedSettings = {
     "targetTimeoutMs",
     "comboTimeoutMs",
   ],
-  fitness: [
-    "contextRequirements.minContextWindow",
-    "contextRequirements.mode",
-    "compatFilterFailOpen",
-    "responseValidation",
-    "reasoningTokenBufferEnabled",
-  ],
+  fitness: ["contextRequirements.minContextWindow", "contextRequirements.mode", "compatFilterFailOpen"],
   speed: ["zeroLatencyOptimizationsEnabled", "hedging", "hedgeDelayMs", "predictiveTtftMs"],
 } as const;
 
+export const nestingSettings = ["nestedMode", "maxComboDepth"] as const;
+
 const PREFIX = "combo.";
 /** Where the gateway keeps what holds for all combos. */
-const FOR_ALL = "comboDefaults.";
+export const FOR_ALL = "comboDefaults.";
+
+/** Whether the name in a path below `comboDefaults` is a setting that is drawn. */
+export function isComboSetting(name: string): boolean {
+  return name in definitions || name === "autoConfig.modePack";
+}
+
+/** What of the settings of all combos was chosen in the window, in the form of a combo's own. */
+export function chosenForAll(gateway: readonly SettingField[]): ComboConfig {
+  return gateway
+    .filter(({ path, source }) => path.startsWith(FOR_ALL) && source === "stored")
+    .reduce<ComboConfig>(
+      (config, { path, value }) => withValue(config, path.slice(FOR_ALL.length).split("."), value),
+      {},
+    );
+}
+
+/** The change of what holds for all. The gateway unsets one setting at a time, never a group. */
+export function changeForAll(before: ComboConfig, after: ComboConfig): ComboConfig {
+  const groups = Object.keys(before).filter((name) => isGroup(before[name]));
+  return patchOf(before, { ...Object.fromEntries(groups.map((name) => [name, {}])), ...after });
+}
 
 /** The field of a setting; `gateway` are the fields that hold for the whole gateway. */
 export function comboField(name: string, config: ComboConfig, gateway: readonly SettingField[]): SettingField {

@@ -12,17 +12,21 @@ export type FieldWords = {
 export function fieldWords(path: string, messages: Messages): FieldWords {
   const fields: Readonly<Record<string, FieldWords>> = {
     ...messages.settings.fields,
+    ...messages.traffic.fields,
     ...messages.resilience.fields,
     ...messages.limits.fields,
     ...messages.accounts.fields,
     ...messages.flags.fields,
     ...messages.combos.fields,
+    ...messages.rules.fields,
   };
-  return fields[path] ?? fields[settingKey(path)] ?? { label: path };
+  const ofCombos = path.replace(/^comboDefaults\./, "combo.");
+  return fields[path] ?? fields[settingKey(path)] ?? fields[ofCombos] ?? { label: path };
 }
 
 /** What a word of the wire means among the choices of a setting; the word itself where nothing better is known. */
 export function choiceWord(word: string, messages: Messages): string {
-  const choices: Readonly<Record<string, string>> = messages.combos.choices;
+  const { combos, flags, traffic } = messages;
+  const choices: Readonly<Record<string, string>> = { ...combos.choices, ...flags.choices, ...traffic.choices };
   return choices[word] ?? word;
 }

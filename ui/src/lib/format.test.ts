@@ -58,4 +58,15 @@ describe("relative time", () => {
   ])("%d ms ago is “%s”", (elapsed, text) =>
     expect(en.relative(1_000_000_000_000 - elapsed, 1_000_000_000_000)).toBe(text),
   );
+
+  it("writes a length of time as it was set, in the unit one would type", () => {
+    expect([250, 1_000, 2_500, 90_000, 600_000].map((ms) => createFormat("en").span(ms))).toEqual([
+      "250 ms",
+      "1 s",
+      "2.5 s",
+      "90 s",
+      "10 min",
+    ]);
+    expect(createFormat("it").span(2_500)).toBe("2,5 s");
+  });
 });

@@ -10,6 +10,7 @@ export type Format = ReturnType<typeof createFormat>;
 
 export function createFormat(locale: string) {
   const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+  const exact = new Intl.NumberFormat(locale, { maximumFractionDigits: 3 });
   const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
   const tenth = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
@@ -70,10 +71,11 @@ export function createFormat(locale: string) {
       return whole < MINUTE ? `${whole / SECOND} s` : this.duration(whole);
     },
 
-    /** A length of time as it was set, nothing rounded: `90 s`, `10 min`, `24 h`. */
+    /** A length of time as it was set, nothing rounded: `250 ms`, `2.5 s`, `90 s`, `10 min`, `24 h`. */
     span(ms: number): string {
-      const unit = wholeUnit(ms);
-      return `${whole.format(ms / spanUnits[unit])} ${unit}`;
+      const largest = wholeUnit(ms);
+      const unit = largest === "ms" && ms > SECOND ? "s" : largest;
+      return `${exact.format(ms / spanUnits[unit])} ${unit}`;
     },
 
     /** What is left: `0:42` below an hour; the clock time says it better above. */

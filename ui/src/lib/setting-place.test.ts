@@ -6,9 +6,11 @@ describe("the place of a setting", () => {
     expect(settingPlace("resilienceSettings.providerBreaker.oauth.resetTimeoutMs")).toBe("/settings/resilience");
     expect(settingPlace("modelLockout.enabled")).toBe("/settings/lockout");
     expect(settingPlace("gateway.bindAddress")).toBe("/settings/security");
+    expect(settingPlace("providerErrorRules")).toBe("/settings/rules");
+    expect(settingPlace("gateway.keepAliveAfterMs.chat")).toBe("/settings/traffic");
   });
 
   it("is unknown where no screen draws it", () => {
-    expect(settingPlace("logging.retentionDays")).toBeUndefined();
+    expect(settingPlace("logging.detailed")).toBeUndefined();
   });
 });

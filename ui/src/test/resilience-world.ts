@@ -216,6 +216,7 @@ export const resilienceFields: readonly SettingField[] = [
   field("quotaPreflight.providerWindowDefaults", "table", {}),
   field("customBannedSignals", "list", []),
   field("autoDisableBannedAccounts", "boolean", false),
+  field("providerErrorRules", "table", {}),
 ];
 
 type Spared = {

@@ -11,6 +11,7 @@
 //! they mean. `ollama` is a dialect that only clients speak ([`client`]). Nothing here does I/O, reads a clock or keeps state beyond one request.
 
 mod chat;
+mod fields;
 mod gemini;
 mod json;
 mod lenient;

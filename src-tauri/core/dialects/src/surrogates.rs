@@ -4,6 +4,9 @@
 //! other: servers at the border of two chunks, agents at the border of what they keep of a file. Neither half is text, and
 //! a reader would lose all that stands in the same JSON. Two halves in two frames are joined; a half that stays alone
 //! becomes the replacement character.
+//!
+//! Whether a first half at the end of a piece stays alone is known only later. Until then its place is kept open, and
+//! nothing else waits for it: what comes next of its part, or the end of that, tells.
 
 use std::borrow::Cow;
 
@@ -11,12 +14,17 @@ use bytes::{BufMut, Bytes, BytesMut};
 use memchr::{memchr, memmem};
 
 use crate::error::StreamProgress;
-use crate::event::{Event, StreamReader};
+use crate::event::{DeltaKind, Event, StreamReader};
 use crate::framing::Frame;
 
 /// Bytes of an escape: `\uXXXX`.
 const ESCAPE: usize = 6;
 const REPLACEMENT: &[u8] = b"\\ufffd";
+
+/// The same as a letter.
+const REPLACED: char = char::REPLACEMENT_CHARACTER;
+
+type Escape = [u8; ESCAPE];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
@@ -26,55 +34,54 @@ enum Half {
 
 /// The JSON with the replacement character for every half that stands alone.
 pub(crate) fn mended(json: &[u8]) -> Cow<'_, [u8]> {
-    let mut joiner = Joiner { first: None, replaces: true };
-    joiner.joined(json).map_or(Cow::Borrowed(json), |bytes| Cow::Owned(bytes.into()))
+    joined(json, None).map_or(Cow::Borrowed(json), |joined| Cow::Owned(joined.json.into()))
 }
 
 /// A reader for frames whose letters may be cut in half.
 pub(crate) fn joining(inner: Box<dyn StreamReader + Send>) -> Box<dyn StreamReader + Send> {
-    Box::new(Reader { inner, joiner: Joiner::default() })
+    Box::new(Reader { inner, cut: None })
 }
 
-#[derive(Debug, Default)]
-struct Joiner {
-    /// The escape of a first half whose second has not come.
-    first: Option<[u8; ESCAPE]>,
-    /// Nothing comes after this text: first halves are not waited for.
-    replaces: bool,
+/// A text without halves.
+struct Joined {
+    json: Bytes,
+    /// The half that it began with was the second of the one before.
+    completes: bool,
+    /// The first half that it ended with, and which is replaced in it: the second may follow.
+    open: Option<Escape>,
 }
 
-impl Joiner {
-    /// The text with its halves joined; none where no half stands alone.
-    fn joined(&mut self, json: &[u8]) -> Option<Bytes> {
-        // Most texts hold no such escape, and are looked through once.
-        let mut escapes = memmem::find_iter(json, b"\\u");
-        if !escapes.any(|place| matches!(json.get(place + 2), Some(b'd' | b'D'))) {
-            return None;
-        }
-        let (mut out, mut from, mut at) = (BytesMut::new(), 0, 0);
-        while let Some((place, half, escape)) = next_alone(json, at) {
-            out.put_slice(&json[from..place]);
-            match (half, self.first.take()) {
-                (Half::First, _) if self.replaces => out.put_slice(REPLACEMENT),
-                (Half::First, _) => self.first = Some(escape),
-                (Half::Second, Some(first)) => {
-                    out.put_slice(&first);
-                    out.put_slice(&escape);
-                }
-                (Half::Second, None) => out.put_slice(REPLACEMENT),
-            }
-            (from, at) = (place + ESCAPE, place + ESCAPE);
-        }
-        if from == 0 {
-            return None;
-        }
-        out.put_slice(&json[from..]);
-        Some(out.freeze())
+/// The text without halves; none where no half stands alone. `first`: what stood at the end of the text before it.
+fn joined(json: &[u8], first: Option<Escape>) -> Option<Joined> {
+    // Most texts hold no such escape, and are looked through once.
+    let mut escapes = memmem::find_iter(json, b"\\u");
+    if !escapes.any(|place| matches!(json.get(place + 2), Some(b'd' | b'D'))) {
+        return None;
     }
+    let (mut out, mut from, mut at) = (BytesMut::new(), 0, 0);
+    let (mut completes, mut open) = (false, None);
+    while let Some((place, half, escape)) = next_alone(json, at) {
+        out.put_slice(&json[from..place]);
+        match first {
+            Some(first) if half == Half::Second && !completes && json[..place].ends_with(b"\"") => {
+                out.put_slice(&first);
+                out.put_slice(&escape);
+                completes = true;
+            }
+            Some(_) | None => out.put_slice(REPLACEMENT),
+        }
+        (from, at) = (place + ESCAPE, place + ESCAPE);
+        open = (half == Half::First && json.get(at) == Some(&b'"')).then_some(escape);
+    }
+    if from == 0 {
+        return None;
+    }
+    out.put_slice(&json[from..]);
+    Some(Joined { json: out.freeze(), completes, open })
 }
 
 /// The next half from `at` on that has no other beside it, and where it stands.
-fn next_alone(json: &[u8], mut at: usize) -> Option<(usize, Half, [u8; ESCAPE])> {
+fn next_alone(json: &[u8], mut at: usize) -> Option<(usize, Half, Escape)> {
     loop {
         let place = at + memchr(b'\\', json.get(at..)?)?;
         let Some((half, escape)) = half_at(json, place) else {
@@ -92,8 +99,8 @@ fn next_alone(json: &[u8], mut at: usize) -> Option<(usize, Half, [u8; ESCAPE])>
 }
 
 /// The half whose escape stands at `place`.
-fn half_at(json: &[u8], place: usize) -> Option<(Half, [u8; ESCAPE])> {
-    let escape: [u8; ESCAPE] = json.get(place..place + ESCAPE)?.try_into().ok()?;
+fn half_at(json: &[u8], place: usize) -> Option<(Half, Escape)> {
+    let escape: Escape = json.get(place..place + ESCAPE)?.try_into().ok()?;
     let digits = std::str::from_utf8(escape.strip_prefix(b"\\u")?).ok()?;
     match u16::from_str_radix(digits, 16).ok()? {
         0xD800..0xDC00 => Some((Half::First, escape)),
@@ -104,18 +111,76 @@ fn half_at(json: &[u8], place: usize) -> Option<(Half, [u8; ESCAPE])> {
 
 struct Reader {
     inner: Box<dyn StreamReader + Send>,
-    joiner: Joiner,
+    /// Where a letter was cut off after its first half.
+    cut: Option<Cut>,
+}
+
+/// A first half whose second has not come, and where it stood: at the end of what a part says so far.
+struct Cut {
+    escape: Escape,
+    index: u32,
+    kind: DeltaKind,
+}
+
+impl Cut {
+    /// Takes the half that was replaced out of what the events say; none where it is no part's text.
+    fn taken(escape: Escape, events: &mut Vec<Event>, from: usize) -> Option<Cut> {
+        let ends_so = |event: &Event| matches!(event, Event::Delta { text, .. } if text.ends_with(REPLACED));
+        let at = from + events[from..].iter().rposition(ends_so)?;
+        let Event::Delta { index, kind, text } = &mut events[at] else { return None };
+        text.pop();
+        let cut = Cut { escape, index: *index, kind: *kind };
+        if text.is_empty() {
+            events.remove(at);
+        }
+        Some(cut)
+    }
+
+    /// Its second half would have to stand before this.
+    fn is_past(&self, event: &Event) -> bool {
+        match event {
+            Event::Delta { index, text, .. } => *index == self.index && !text.is_empty(),
+            Event::PartEnded { index } => *index == self.index,
+            Event::Finished(_) | Event::Failed(_) => true,
+            Event::Started { .. } | Event::PartStarted { .. } | Event::Usage(_) | Event::KeepAlive => false,
+        }
+    }
+
+    /// It stays alone.
+    fn replaced(&self) -> Event {
+        Event::Delta { index: self.index, kind: self.kind, text: REPLACED.to_string() }
+    }
 }
 
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
-        match self.joiner.joined(&frame.data) {
+        let mut from = out.len();
+        let mut open = None;
+        match joined(&frame.data, self.cut.as_ref().map(|cut| cut.escape)) {
             None => self.inner.push(frame, out),
-            Some(data) => self.inner.push(&Frame { data, ..frame.clone() }, out),
+            Some(joined) => {
+                if joined.completes {
+                    self.cut = None;
+                }
+                open = joined.open;
+                self.inner.push(&Frame { data: joined.json, ..frame.clone() }, out);
+            }
+        }
+        let Some(cut) = &self.cut else {
+            self.cut = open.and_then(|escape| Cut::taken(escape, out, from));
+            return;
+        };
+        // One letter is waited for at a time.
+        let past = if open.is_some() { Some(0) } else { out[from..].iter().position(|event| cut.is_past(event)) };
+        if let Some(at) = past {
+            out.insert(from + at, cut.replaced());
+            from += at + 1;
+            self.cut = open.and_then(|escape| Cut::taken(escape, out, from));
         }
     }
 
     fn end(&mut self, out: &mut Vec<Event>) {
+        out.extend(self.cut.take().map(|cut| cut.replaced()));
         self.inner.end(out);
     }
 
@@ -151,14 +216,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_letter_cut_between_two_frames_is_whole_again() {
-        let frames = [
-            r#"data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi \ud83d"}}]}"#,
-            r#"data: {"id":"c","choices":[{"index":0,"delta":{"content":""}}]}"#,
-            r#"data: {"id":"c","choices":[{"index":0,"delta":{"content":"\udc4b!"}}]}"#,
-            r#"data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
-        ];
+    /// What the frames of a Chat stream with these pieces of text say.
+    fn read(pieces: &[&str]) -> Vec<Event> {
+        let delta =
+            |text: &&str| format!(r#"data: {{"id":"c","choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#);
+        let mut frames: Vec<String> = pieces.iter().map(delta).collect();
+        frames.push(r#"data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#.to_owned());
         let stream = Bytes::from(frames.join("\n\n") + "\n\n");
         let mut decoder = crate::SseDecoder::new(crate::framing::MAX_FRAME);
         let (mut frames, mut events) = (Vec::new(), Vec::new());
@@ -167,6 +230,28 @@ mod tests {
         frames.iter().for_each(|frame| reader.push(frame, &mut events));
         reader.end(&mut events);
         assert_eq!(reader.dropped(), 0);
+        events
+    }
+
+    #[test]
+    fn a_letter_cut_between_two_frames_is_whole_again() {
+        let events = read(&["Hi \\ud83d", "", "\\udc4b!"]);
+        let has_none = |event: &Event| !matches!(event, Event::Delta { text, .. } if text.contains('\u{fffd}'));
+        assert!(events.iter().all(has_none), "{events:?}");
         assert_eq!(Answer::fold(events).expect("an answer").parts[0].text, "Hi 👋!");
+    }
+
+    #[test]
+    fn a_first_half_whose_second_never_comes_is_replaced_where_it_stood() {
+        for (pieces, expected) in [
+            (&["Hi \\ud83d", "you"][..], "Hi \u{fffd}you"),
+            (&["Hi \\ud83d", "", "you \\ud83d", "\\udc4b"], "Hi \u{fffd}you 👋"),
+            (&["\\ud83d", "\\ud83d", "\\udc4b"], "\u{fffd}👋"),
+            (&["a\\ud83db", "\\udc4bc"], "a\u{fffd}b\u{fffd}c"),
+            (&["Hi \\ud83d", "you\\udc4b"], "Hi \u{fffd}you\u{fffd}"),
+            (&["Hi \\ud83d"], "Hi \u{fffd}"),
+        ] {
+            assert_eq!(Answer::fold(read(pieces)).expect("an answer").parts[0].text, expected, "{pieces:?}");
+        }
     }
 }

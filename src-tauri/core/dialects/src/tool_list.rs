@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::canonical::{Request, ToolChoice};
 use crate::json::{Kind, Scanner};
+use crate::responses::request::server_kind;
 use crate::splice::{Edit, Removable, removals, splice};
 use crate::thoughts::elements_of;
 
@@ -81,11 +82,26 @@ fn declarations(body: &[u8], tool: &Range<usize>) -> Vec<Range<usize>> {
     of("functionDeclarations").or_else(|| of("function_declarations")).unwrap_or_default()
 }
 
-/// The name of a tool as every dialect writes it.
 fn name_of(tool: &[u8]) -> String {
     let read = serde_json::from_slice::<Value>(tool).unwrap_or_default();
-    let name = read["function"]["name"].as_str().or_else(|| read["name"].as_str());
-    name.unwrap_or_default().to_owned()
+    name_in(&read).unwrap_or_default().to_owned()
+}
+
+/// What tells a tool from others, as every dialect writes it in its list and in a choice: a name, of a server's tools the
+/// server, of the vendor's own their kind.
+fn name_in(tool: &Value) -> Option<&str> {
+    let names = [&tool["function"]["name"], &tool["custom"]["name"], &tool["server_label"], &tool["name"]];
+    let name = names.into_iter().find_map(Value::as_str);
+    name.or_else(|| tool["type"].as_str().map(server_kind))
+}
+
+/// The tools that a choice names, one or several.
+fn named(choice: &Value) -> Vec<String> {
+    let several = [&choice["allowed_tools"]["tools"], &choice["tools"]].into_iter().find_map(Value::as_array);
+    let tools = several.map_or(std::slice::from_ref(choice), Vec::as_slice);
+    // A tool within a namespace stays with all of it.
+    let names = tools.iter().flat_map(|tool| [name_in(tool), tool["namespace"].as_str()]);
+    names.flatten().map(str::to_owned).collect()
 }
 
 /// The tools that must stay: the one that is to be called, or those that alone may be.
@@ -103,8 +119,7 @@ fn wanted(body: &[u8]) -> Vec<String> {
         read.ok().and(found)
     };
     if let Some(choice) = member("tool_choice") {
-        let name = choice["function"]["name"].as_str().or_else(|| choice["name"].as_str());
-        return name.map(str::to_owned).into_iter().collect();
+        return named(&choice);
     }
     let config = member("toolConfig").or_else(|| member("tool_config")).unwrap_or_default();
     let calling = [&config["functionCallingConfig"], &config["function_calling_config"]];
@@ -152,6 +167,53 @@ mod tests {
         ] {
             let body = Bytes::from_static(body.as_bytes());
             assert_eq!(shortened(dialect, &body, 2), expected, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn what_a_choice_names_in_whatever_form_stays() {
+        for (dialect, choice, tool) in [
+            (Dialect::Chat, r#"{"type":"custom","custom":{"name":"c"}}"#, r#"{"type":"custom","custom":{"name":"c"}}"#),
+            (
+                Dialect::Chat,
+                r#"{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"c"}}]}}"#,
+                r#"{"type":"function","function":{"name":"c"}}"#,
+            ),
+            (
+                Dialect::Chat,
+                r#"{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"custom","custom":{"name":"c"}}]}}"#,
+                r#"{"type":"custom","custom":{"name":"c"}}"#,
+            ),
+            (Dialect::Responses, r#"{"type":"custom","name":"c"}"#, r#"{"type":"custom","name":"c"}"#),
+            (
+                Dialect::Responses,
+                r#"{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"c"}]}"#,
+                r#"{"type":"function","name":"c"}"#,
+            ),
+            (
+                Dialect::Responses,
+                r#"{"type":"allowed_tools","mode":"required","tools":[{"type":"mcp","server_label":"c"}]}"#,
+                r#"{"type":"mcp","server_label":"c","server_url":"https://c.example"}"#,
+            ),
+            (
+                Dialect::Responses,
+                r#"{"type":"mcp","server_label":"c","name":"x"}"#,
+                r#"{"type":"mcp","server_label":"c"}"#,
+            ),
+            (Dialect::Responses, r#"{"type":"web_search_preview"}"#, r#"{"type":"web_search"}"#),
+            (
+                Dialect::Responses,
+                r#"{"type":"function","namespace":"c","name":"x"}"#,
+                r#"{"type":"namespace","name":"c","tools":[{"type":"function","name":"x"}]}"#,
+            ),
+            (Dialect::Responses, r#"{"type":"file_search"}"#, r#"{"type":"file_search","vector_store_ids":["v"]}"#),
+            (Dialect::Messages, r#"{"type":"tool","name":"c"}"#, r#"{"name":"c","input_schema":{}}"#),
+        ] {
+            let filler = r#"{"type":"function","name":"a"},{"type":"function","name":"b"}"#;
+            let body = |tools: &str| format!(r#"{{"tools":[{tools}],"tool_choice":{choice}}}"#);
+            let long = Bytes::from(body(&format!("{filler},{tool}")));
+            let kept = body(&format!(r#"{{"type":"function","name":"a"}},{tool}"#));
+            assert_eq!(shortened(dialect, &long, 2), kept, "{dialect}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::{Millis, Timestamp};
 
 /// Canonical names of windows; one of a single model is `7d:<model>`.
 pub mod window {
@@ -26,6 +26,9 @@ pub mod window {
     pub const INPUT_TOKENS: &str = "input_tokens";
     pub const OUTPUT_TOKENS: &str = "output_tokens";
 }
+
+/// Two resets closer together than this are the same one: relative resets drift by the time a reply takes.
+const DRIFT: Millis = Millis::minutes(1);
 
 /// One window of a quota. `percent_used` is a fraction in `0..=1`; unknown is unknown, never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,15 +91,20 @@ impl Window {
         Window { percent_used: used.is_finite().then_some(used.clamp(0.0, 1.0)), reset_at }
     }
 
-    /// The same whole percent, and the same reset to the minute: relative resets drift by the time a reply takes.
+    /// The same whole percent, and the same reset as far as drift lets anyone tell.
     fn looks_like(&self, other: &Window) -> bool {
         let percent = |window: &Window| window.percent_used.map(|used| (used * 100.0).round());
         let apart = match (self.reset_at, other.reset_at) {
-            (Some(a), Some(b)) => a.as_millis().abs_diff(b.as_millis()) >= 60_000,
+            (Some(a), Some(b)) => a.as_millis().abs_diff(b.as_millis()) >= DRIFT.as_millis(),
             (None, None) => false,
             (Some(_), None) | (None, Some(_)) => true,
         };
         percent(self) == percent(other) && !apart
+    }
+
+    /// Whether its reset lies clearly behind an instant: by more than drift explains. False where it is unknown.
+    pub fn resets_after(&self, at: Timestamp) -> bool {
+        self.reset_at.is_some_and(|own| own >= at + DRIFT)
     }
 
     /// The fraction in use at an instant: a window whose reset has passed is full again until somebody says otherwise.
@@ -174,14 +182,26 @@ mod tests {
     fn what_nobody_would_see_is_no_change() {
         let seen = quota(&[("session", 0.500, Some(NOW))], NOW);
         for (news, same) in [
-            (quota(&[("session", 0.504, Some(NOW + crate::Millis::seconds(59)))], LATER), true),
+            (quota(&[("session", 0.504, Some(NOW + Millis::seconds(59)))], LATER), true),
             (quota(&[("session", 0.506, Some(NOW))], LATER), false),
-            (quota(&[("session", 0.500, Some(NOW + crate::Millis::minutes(1)))], LATER), false),
+            (quota(&[("session", 0.500, Some(NOW + Millis::minutes(1)))], LATER), false),
             (quota(&[("session", 0.500, None)], LATER), false),
             (quota(&[("weekly", 0.500, Some(NOW))], LATER), false),
             (Quota { limit_reached: true, ..seen.clone() }, false),
         ] {
             assert_eq!(seen.looks_like(&news), same, "{news:?}");
+        }
+    }
+
+    #[test]
+    fn a_reset_that_only_drifted_is_no_later_one() {
+        for (reset_at, expected) in [
+            (None, false),
+            (Some(NOW), false),
+            (Some(NOW + Millis::seconds(59)), false),
+            (Some(NOW + Millis::minutes(1)), true),
+        ] {
+            assert_eq!(Window::new(0.5, reset_at).resets_after(NOW), expected, "{reset_at:?}");
         }
     }
 

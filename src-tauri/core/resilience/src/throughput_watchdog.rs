@@ -6,7 +6,8 @@
 //!
 //! Only text counts. A model that thinks or writes a tool call is at work without any text, so the watch pauses then, and
 //! the next text begins a window of its own. Nothing is judged before the warm-up and one whole window have passed: a slow
-//! start is the content stall's business.
+//! start is the content stall's business. Nor is a client that reads slowly the upstream's doing: whoever watches lets no
+//! time pass here while nobody asks for more.
 
 use std::collections::VecDeque;
 

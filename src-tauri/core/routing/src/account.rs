@@ -1,6 +1,7 @@
 //! Which account of a provider is asked first (gateway specification, 3.11).
 //!
-//! A pin by affinity or lease, then the accounts the client's key prefers, then what the provider's account strategy says.
+//! The accounts the client's key prefers, then what the provider's account strategy says; the account that a session is
+//! with comes before both ([`crate::affinity`]).
 //! These strategies are those of combos, with accounts for targets and a memory of their own; the accounts come in the
 //! order of their priority.
 
@@ -44,15 +45,13 @@ pub struct Preferences<'a> {
     pub strategy: AccountStrategy,
     /// Requests in a row that `round-robin` and `weighted` give one account.
     pub sticky_limit: u32,
-    /// Where affinity or a lease says this session belongs.
-    pub pinned: Option<&'a ConnectionId>,
     /// The key's wish, most wanted first.
     pub preferred: &'a [ConnectionId],
 }
 
 impl Default for Preferences<'_> {
     fn default() -> Self {
-        Preferences { strategy: AccountStrategy::Priority, sticky_limit: 1, pinned: None, preferred: &[] }
+        Preferences { strategy: AccountStrategy::Priority, sticky_limit: 1, preferred: &[] }
     }
 }
 
@@ -93,10 +92,7 @@ pub fn order(
         let place = preferences.preferred.iter().position(|preferred| preferred == connection);
         place.unwrap_or(preferences.preferred.len())
     };
-    order.sort_by_key(|&index| match &accounts[index].connection {
-        Some(connection) => (preferences.pinned != Some(connection), wish(connection)),
-        None => (true, preferences.preferred.len()),
-    });
+    order.sort_by_key(|&index| accounts[index].connection.as_ref().map_or(preferences.preferred.len(), wish));
     order
 }
 
@@ -167,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_comes_before_the_keys_wish_and_that_before_the_strategy() {
+    fn the_keys_wish_comes_before_the_strategy() {
         let accounts = accounts(5);
-        let (pinned, preferred) = (ConnectionId::from("a4"), [ConnectionId::from("a3"), ConnectionId::from("a1")]);
-        let preferences = Preferences { pinned: Some(&pinned), preferred: &preferred, ..Preferences::default() };
+        let preferred = [ConnectionId::from("a3"), ConnectionId::from("a1")];
+        let preferences = Preferences { preferred: &preferred, ..Preferences::default() };
         let mut memory = Memory::default();
-        assert_eq!(order(&accounts, &preferences, NOW, &mut memory, &mut rng(1)), [4, 3, 1, 0, 2]);
+        assert_eq!(order(&accounts, &preferences, NOW, &mut memory, &mut rng(1)), [3, 1, 0, 2, 4]);
         assert_eq!(order(&accounts, &Preferences::default(), NOW, &mut memory, &mut rng(1)), [0, 1, 2, 3, 4]);
         assert_eq!(order(&[], &preferences, NOW, &mut memory, &mut rng(1)), [0_usize; 0]);
     }

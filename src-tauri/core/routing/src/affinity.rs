@@ -6,7 +6,8 @@
 //! the other one knows the conversation.
 //!
 //! Unlike [`crate::stickiness`], which keeps a conversation at a *target* of a combo, this binds it to an *account*,
-//! whatever led there. A session that is new goes to the account used longest ago, so that sessions spread.
+//! whatever led there. A session that is new goes to the account that its key wants most; of those wanted alike, to the one
+//! used longest ago, so that sessions spread.
 //!
 //! Sessions are known by a hash that the shell makes. How long they are remembered is an argument: a changed setting holds
 //! for the next request.
@@ -42,6 +43,8 @@ impl Pin {
 #[derive(Clone, Copy, Debug)]
 pub struct Eligible<'a> {
     pub connection: &'a ConnectionId,
+    /// Its place in the order of the session's key, most wanted first; equal for all that it does not name.
+    pub preference: usize,
     /// When it was last asked, by whomever.
     pub last_used_at: Option<Timestamp>,
 }
@@ -65,8 +68,8 @@ impl Default for Affinity {
 }
 
 impl Affinity {
-    /// The account of a session: its own while that may be asked, else the one used longest ago, which is its own from now
-    /// on. The index into `eligible`, which stands in the order of priority; none, nobody may be asked.
+    /// The account of a session: its own while that may be asked, else the one that is due for a new session, which is its
+    /// own from now on. The index into `eligible`, which stands in the order of priority; none, nobody may be asked.
     pub fn choose(
         &mut self,
         session: &str,
@@ -79,7 +82,7 @@ impl Affinity {
             self.keep(session, provider, eligible[index].connection, now);
             return Some(index);
         }
-        let index = (0..eligible.len()).min_by_key(|&index| self.rested(&eligible[index]))?;
+        let index = self.due(eligible)?;
         let connection = eligible[index].connection;
         self.sessions += 1;
         self.given.insert(connection.as_str(), (now, self.sessions));
@@ -89,8 +92,7 @@ impl Affinity {
 
     /// What [`Affinity::choose`] would say, for whoever only looks.
     pub fn would_choose(&self, session: &str, eligible: &[Eligible<'_>], ttl: Millis, now: Timestamp) -> Option<usize> {
-        let rested = || (0..eligible.len()).min_by_key(|&index| self.rested(&eligible[index]));
-        self.own(session, eligible, ttl, now).or_else(rested)
+        self.own(session, eligible, ttl, now).or_else(|| self.due(eligible))
     }
 
     /// An account answered. A session without an account stays there; one that meanwhile has another keeps that.
@@ -140,6 +142,16 @@ impl Affinity {
         std::mem::take(&mut self.changes)
     }
 
+    /// What could not be put down, to be told again; what changed since stands.
+    pub fn put_back(&mut self, changes: BTreeMap<String, Option<Pin>>) {
+        for (session, change) in changes {
+            // Pins have a bound, ends have none: an end that is lost leaves a pin that lapses by itself.
+            if change.is_some() || self.changes.len() < 2 * CAPACITY {
+                self.changes.entry(session).or_insert(change);
+            }
+        }
+    }
+
     pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
@@ -153,7 +165,12 @@ impl Affinity {
         eligible.iter().position(|account| *account.connection == pin.connection_id)
     }
 
-    /// How an account stands in the line for new sessions: never used first, then used longest ago.
+    /// Who is given the next new session.
+    fn due(&self, eligible: &[Eligible<'_>]) -> Option<usize> {
+        (0..eligible.len()).min_by_key(|&index| (eligible[index].preference, self.rested(&eligible[index])))
+    }
+
+    /// How an account stands in the line for new sessions, among those wanted alike: never used first, then used longest ago.
     fn rested(&self, account: &Eligible<'_>) -> (Option<Timestamp>, u64) {
         let given = self.given.peek(account.connection.as_str());
         let at = account.last_used_at.max(given.map(|(at, _)| *at));
@@ -199,6 +216,10 @@ mod tests {
 
     const TTL: Millis = Millis::minutes(10);
 
+    fn never_used(connection: &ConnectionId) -> Eligible<'_> {
+        Eligible { connection, preference: 0, last_used_at: None }
+    }
+
     /// Three accounts that were never used.
     struct World {
         affinity: Affinity,
@@ -214,8 +235,7 @@ mod tests {
 
         /// Who gets a session, among the accounts with these numbers.
         fn choose(&mut self, session: &str, among: &[usize], now: Timestamp) -> Option<usize> {
-            let eligible: Vec<Eligible<'_>> =
-                among.iter().map(|&index| Eligible { connection: &self.accounts[index], last_used_at: None }).collect();
+            let eligible: Vec<Eligible<'_>> = among.iter().map(|&index| never_used(&self.accounts[index])).collect();
             let chosen = self.affinity.choose(session, &self.provider, &eligible, TTL, now)?;
             Some(among[chosen])
         }
@@ -253,11 +273,28 @@ mod tests {
         assert_eq!(given, [0, 1, 2, 0, 1, 2].map(Some));
         let used = |account: usize, ago: u64| Eligible {
             connection: &world.accounts[account],
+            preference: 0,
             last_used_at: Some(NOW + Millis::new(1_000 - ago)),
         };
         let mut fresh = Affinity::default();
         let eligible = [used(0, 1), used(1, 9), used(2, 5)];
         assert_eq!(fresh.choose("s", &world.provider, &eligible, TTL, NOW), Some(1));
+    }
+
+    #[test]
+    fn new_sessions_go_to_the_account_that_is_wanted_most_however_often_it_was_used() {
+        let mut world = World::new();
+        let [a, b, c] = world.accounts.clone();
+        let wanted = |connection, preference| Eligible { preference, ..never_used(connection) };
+        let eligible = [wanted(&a, 1), wanted(&b, 0), wanted(&c, 1)];
+        let choose = |world: &mut World, session: &str, eligible: &[Eligible<'_>]| {
+            world.affinity.choose(session, &world.provider, eligible, TTL, NOW)
+        };
+        let given = ["1", "2", "3"].map(|session| choose(&mut world, session, &eligible));
+        assert_eq!(given, [Some(1); 3]);
+        let given = ["4", "5", "6"].map(|session| choose(&mut world, session, &[eligible[0], eligible[2]]));
+        assert_eq!(given, [Some(0), Some(1), Some(0)], "those wanted alike take turns");
+        assert_eq!(choose(&mut world, "4", &eligible), Some(0), "a session stays");
     }
 
     /// SA-13
@@ -279,7 +316,7 @@ mod tests {
         let mut world = World::new();
         world.choose("s", &[0, 1], NOW);
         let before = world.affinity.clone();
-        let eligible = [1, 0].map(|index| Eligible { connection: &world.accounts[index], last_used_at: None });
+        let eligible = [1, 0].map(|index| never_used(&world.accounts[index]));
         assert_eq!(before.would_choose("s", &eligible, TTL, NOW), Some(1));
         assert_eq!(before.would_choose("t", &eligible, TTL, NOW), Some(0), "never used");
         assert_eq!(before, world.affinity);
@@ -301,6 +338,22 @@ mod tests {
         assert_eq!(later.choose("t", &[0, 1], NOW), Some(1));
         later.affinity.sweep(TTL, NOW + TTL);
         assert!(later.affinity.is_empty());
+    }
+
+    #[test]
+    fn what_is_put_back_is_told_again_and_what_is_newer_stands() {
+        let mut world = World::new();
+        world.choose("s", &[0], NOW);
+        world.choose("t", &[1], NOW);
+        let failed = world.affinity.take_changes();
+        world.choose("s", &[2], NOW);
+        world.affinity.put_back(failed);
+        let told = world.affinity.take_changes();
+        let account = |session: &str| told[session].as_ref().map(|pin| pin.connection_id.as_str());
+        assert_eq!((account("s"), account("t")), (Some("c"), Some("b")));
+        let ended = (0..=3 * CAPACITY).map(|n| (n.to_string(), None)).collect();
+        world.affinity.put_back(ended);
+        assert_eq!(world.affinity.take_changes().len(), 2 * CAPACITY);
     }
 
     #[test]

@@ -71,11 +71,10 @@ impl Settings {
     }
 
     /// One rule that makes no sense, and none is used: half a set of rules is another set.
-    fn check_error_rules(&mut self) -> Option<Conflict> {
-        let errors = operator_rules(&self.provider_error_rules).err()?;
+    fn check_error_rules(&mut self) -> Vec<Conflict> {
+        let Err(errors) = operator_rules(&self.provider_error_rules) else { return Vec::new() };
         self.provider_error_rules.clear();
-        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Some(Conflict::new(&["providerErrorRules"], told.join("; ")))
+        errors.into_iter().map(|error| Conflict::new(&[&error.field], error.message)).collect()
     }
 
     /// Trims phrases and drops blank ones without a word; leaves out those that are too long, and says so.

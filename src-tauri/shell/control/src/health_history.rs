@@ -14,7 +14,7 @@ const USUAL_MINUTES: u32 = 60;
 const LONGEST_MINUTES: u32 = 24 * 60;
 /// Stretches that the time is cut into; each is drawn as one step.
 const STRETCHES: u64 = 60;
-/// The newest requests that are looked at: what lies before them is not told.
+/// The newest requests that are looked at: of what lies before them nothing is told.
 const MOST: u32 = 50_000;
 
 /// Outcomes and waiting times of the last minutes. Stretches in which nothing ended are left out.
@@ -26,8 +26,10 @@ pub async fn health_history(control: &Control, query: HealthHistoryQuery) -> Res
     // Stretches begin at round instants, so that what is in one stays in it from one look to the next.
     let since = beginning(until - whole, stretch) + stretch;
     let finished = control.store().finished_requests(since, MOST).await?;
+    let cut = u32::try_from(finished.len()).is_ok_and(|count| count >= MOST);
+    let since = if cut { whole_from(&finished, stretch, until) } else { since };
     let mut stretches: BTreeMap<Timestamp, Stretch> = BTreeMap::new();
-    for request in &finished {
+    for request in finished.iter().filter(|request| request.at >= since) {
         stretches.entry(beginning(request.at, stretch)).or_default().add(request);
     }
     Ok(HealthHistory {
@@ -36,6 +38,14 @@ pub async fn health_history(control: &Control, query: HealthHistoryQuery) -> Res
         stretch_ms: stretch.as_millis(),
         stretches: stretches.into_iter().map(|(at, stretch)| stretch.told(at)).collect(),
     })
+}
+
+/// Where the first stretch begins of which every request is there, if others came before these; the last one is always
+/// told.
+fn whole_from(newest: &[FinishedRequest], stretch: Millis, until: Timestamp) -> Timestamp {
+    let last = beginning(until, stretch);
+    let oldest = newest.iter().map(|request| request.at).min();
+    oldest.map_or(last, |oldest| (beginning(oldest, stretch) + stretch).min(last))
 }
 
 fn beginning(at: Timestamp, stretch: Millis) -> Timestamp {
@@ -97,6 +107,21 @@ mod tests {
         let told = stretch.told(Timestamp::ZERO);
         assert_eq!((told.successes, told.failures, told.aborted), (1, 1, 1));
         assert_eq!((told.p95_ms, told.first_token_p95_ms), (Some(100), Some(10)));
+    }
+
+    #[test]
+    fn a_stretch_of_which_requests_are_missing_is_not_told() {
+        let request = |seconds| FinishedRequest {
+            at: Timestamp::ZERO + Millis::seconds(seconds),
+            outcome: RequestOutcome::Success,
+            took: Millis::ZERO,
+            first_token: None,
+        };
+        let (minute, until) = (Millis::minutes(1), Timestamp::ZERO + Millis::seconds(200));
+        for (oldest, first) in [(60, 120), (119, 120), (120, 180), (190, 180)] {
+            let newest = [request(199), request(oldest), request(195)];
+            assert_eq!(whole_from(&newest, minute, until), Timestamp::ZERO + Millis::seconds(first), "{oldest}");
+        }
     }
 
     #[test]

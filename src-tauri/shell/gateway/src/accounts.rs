@@ -42,7 +42,7 @@ pub(crate) fn in_order(gateway: &Gateway, asker: &Asker<'_>, mut steps: Vec<Step
     let Some(first) = steps.first() else { return steps };
     let settings = gateway.settings();
     let provider = first.candidate.provider.clone();
-    if let Some(own) = own(gateway, &settings, turn, &provider, preferred, &steps) {
+    if let Some(own) = own(gateway, &settings, turn, &provider, key, &steps) {
         let step = steps.remove(own);
         steps.insert(0, step);
         return steps;
@@ -64,7 +64,7 @@ fn own(
     settings: &Settings,
     turn: Turn<'_>,
     provider: &ProviderId,
-    preferred: &[ConnectionId],
+    key: Option<&ClientKey>,
     steps: &[Step],
 ) -> Option<usize> {
     let ttl = settings.session_affinity_ttl;
@@ -78,10 +78,10 @@ fn own(
     let session = session_name::hashed(provider, name);
     let connections = || steps.iter().map(|step| &step.candidate.connection);
     let used = gateway.engine().last_used(connections());
-    // A new session goes to whom its key prefers, as if nobody had used that one yet.
     let eligible = connections().zip(used).map(|(connection, last_used_at)| Eligible {
         connection,
-        last_used_at: last_used_at.filter(|_| !preferred.contains(connection)),
+        preference: key.map_or(0, |key| key.preference(connection)),
+        last_used_at,
     });
     let eligible: Vec<Eligible<'_>> = eligible.collect();
     let now = gateway.now();
@@ -98,7 +98,7 @@ const fn takes_no_turns(strategy: AccountStrategy) -> bool {
 
 fn preferences<'p>(settings: &Settings, strategy: AccountStrategy, preferred: &'p [ConnectionId]) -> Preferences<'p> {
     let sticky_limit = settings.routing.sticky_round_robin_limit;
-    Preferences { strategy, sticky_limit, preferred, ..Preferences::default() }
+    Preferences { strategy, sticky_limit, preferred }
 }
 
 /// The accounts as strategies compare them, each a step of its own.

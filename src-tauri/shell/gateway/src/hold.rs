@@ -14,7 +14,7 @@ use dialects::translate::StreamWriter;
 use dialects::{
     Decoder, DeltaKind, Event, FinishReason, Frame, Framing, PartKind, StreamProgress, StreamReader, UpstreamError,
 };
-use domain::{Clock, Millis, Reason};
+use domain::{Clock, Millis, Reason, Timestamp};
 use futures_util::StreamExt;
 use resilience::stream_watchdog::{Budgets, StreamWatchdog};
 use resilience::throughput_watchdog::{self, ThroughputWatchdog};
@@ -71,6 +71,10 @@ pub(crate) struct UpstreamStream {
     throughput: ThroughputWatchdog,
     pace: throughput_watchdog::Config,
     overrun: Option<Overrun>,
+    /// Since when nobody asks for more.
+    unasked_since: Timestamp,
+    /// How long, altogether, nobody did: the client was not ready for more, and the upstream is not to blame for that.
+    unasked: Millis,
     frames: Vec<Frame>,
     events: Vec<Event>,
     /// The terminal event, once it was seen: whatever follows, the answer is complete.
@@ -88,6 +92,7 @@ impl UpstreamStream {
         redaction: Redaction,
         writer: Option<Box<dyn StreamWriter>>,
     ) -> Self {
+        let now = clock.now();
         UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
@@ -97,13 +102,15 @@ impl UpstreamStream {
             folded: None,
             keepsake: None,
             redaction,
-            watchdog: StreamWatchdog::new(clock.now()),
-            throughput: ThroughputWatchdog::new(&limits.pace, clock.now()),
+            watchdog: StreamWatchdog::new(now),
+            throughput: ThroughputWatchdog::new(&limits.pace, now),
             pace: limits.pace,
             timer: Timer::new(clock),
             idle: limits.idle,
             budgets: limits.budgets,
             overrun: limits.overrun,
+            unasked_since: now,
+            unasked: Millis::ZERO,
             frames: Vec::new(),
             events: Vec::new(),
             finish: None,
@@ -111,9 +118,22 @@ impl UpstreamStream {
         }
     }
 
+    /// The time as the watchdogs know it, which stands still while nobody asks for more.
+    fn watched(&self) -> Timestamp {
+        self.timer.now() - self.unasked
+    }
+
     /// The next whole frames; `Ok(None)` at a good end.
     pub(crate) async fn next(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
-        let mut heard = self.timer.now();
+        let now = self.timer.now();
+        self.unasked = self.unasked + now.since(self.unasked_since);
+        let read = self.read_on(now, recorder).await;
+        self.unasked_since = self.timer.now();
+        read
+    }
+
+    /// `heard`: when the upstream was last listened to.
+    async fn read_on(&mut self, mut heard: Timestamp, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
         while !self.ended {
             self.frames.clear();
             let mut in_one = None;
@@ -121,12 +141,13 @@ impl UpstreamStream {
             if let Some(overrun) = self.overrun.filter(|overrun| now >= overrun.at) {
                 return Err(StreamFailure::Overrun(overrun.limit));
             }
-            if self.finish.is_none() && self.throughput.check(&self.pace, now) {
+            let watched = self.watched();
+            if self.finish.is_none() && self.throughput.check(&self.pace, watched) {
                 return Err(self.too_slow());
             }
             let silent_at = (!self.idle.is_zero()).then(|| heard + self.idle);
-            let stalled_at = self.watchdog.next_deadline(&self.budgets);
-            let judged_at = self.throughput.next_deadline(&self.pace, now);
+            let stalled_at = self.watchdog.next_deadline(&self.budgets).map(|at| at + self.unasked);
+            let judged_at = self.throughput.next_deadline(&self.pace, watched).map(|at| at + self.unasked);
             let ends_at = self.overrun.map(|overrun| overrun.at);
             let deadline = [silent_at, stalled_at, judged_at, ends_at].into_iter().flatten().min();
             match self.timer.limit(self.body.next(), deadline).await {
@@ -179,7 +200,7 @@ impl UpstreamStream {
                 if event.is_output() {
                     self.watchdog.on_output();
                 } else if event.is_progress() {
-                    self.watchdog.on_progress(self.timer.now());
+                    self.watchdog.on_progress(self.watched());
                 }
                 self.pass_on(&event);
                 note(event, recorder, &mut read, &mut self.finish);
@@ -206,7 +227,7 @@ impl UpstreamStream {
         }
         match event {
             Event::Delta { kind: DeltaKind::Text | DeltaKind::Refusal, text, .. } => {
-                self.throughput.on_text(&self.pace, text.len(), self.timer.now());
+                self.throughput.on_text(&self.pace, text.len(), self.watched());
             }
             Event::Delta { kind: DeltaKind::Reasoning | DeltaKind::Signature | DeltaKind::Arguments, .. }
             | Event::PartStarted {

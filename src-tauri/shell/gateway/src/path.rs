@@ -4,7 +4,7 @@
 //! call it and what it does. Fixed segments are compared without regard to case; model names are kept verbatim.
 
 use dialects::ollama::{self, embed};
-use domain::Operation;
+use domain::{Dialect, Operation};
 use http::Method;
 
 /// Where a request goes.
@@ -96,6 +96,18 @@ pub(crate) fn route(method: &Method, normalised: &Normalised) -> Route {
     agent_route(method, beta, segments, normalised)
 }
 
+/// The dialect of whoever asks at a path, known or not: what is wrong there is told in its words.
+pub(crate) fn spoken_at(normalised: &Normalised) -> Dialect {
+    let mut names = normalised.segments.iter().map(|segment| segment.to_ascii_lowercase());
+    let named = names.find_map(|name| match name.as_str() {
+        "v1beta" => Some(Dialect::Gemini),
+        "messages" => Some(Dialect::Messages),
+        "responses" => Some(Dialect::Responses),
+        _ => gemini_operation(name.rsplit(':').next().unwrap_or_default()).map(|_| Dialect::Gemini),
+    });
+    named.unwrap_or(Dialect::Chat)
+}
+
 fn agent_route(method: &Method, beta: bool, segments: &[String], normalised: &Normalised) -> Route {
     let fixed: Vec<String> = segments.iter().map(|segment| segment.to_ascii_lowercase()).collect();
     let fixed: Vec<&str> = fixed.iter().map(String::as_str).collect();
@@ -142,6 +154,10 @@ fn model_route(method: &Method, beta: bool, rest: &str) -> Route {
             return Route::MethodNotAllowed { allow: "POST" };
         }
         return Route::Agent { operation, model: Some(model.to_owned()) };
+    }
+    // Names of models hold colons too, and are read; what is posted was meant as an action.
+    if method == Method::POST && rest.contains(':') {
+        return Route::Unknown;
     }
     readable(method, Route::Models { beta, id: Some(rest) })
 }
@@ -313,6 +329,22 @@ mod tests {
         assert_eq!(routed(Method::GET, "/v1/messages"), Route::MethodNotAllowed { allow: "POST" });
         assert_eq!(routed(Method::DELETE, "/v1/models"), Route::MethodNotAllowed { allow: "GET, HEAD" });
         assert_eq!(routed(Method::GET, "/v1/models/m:generateContent"), Route::MethodNotAllowed { allow: "POST" });
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_path_is_told_in_the_words_of_who_asks_there() {
+        for (path, expected) in [
+            ("/v1beta/models/m:dream", Dialect::Gemini),
+            ("/v1/models/m:generateContent", Dialect::Gemini),
+            ("/v1/messages/batches", Dialect::Messages),
+            ("/api/v1/responses/r/cancel", Dialect::Responses),
+            ("/v1/models/llama3:8b", Dialect::Chat),
+            ("/anything", Dialect::Chat),
+        ] {
+            assert_eq!(spoken_at(&normalise(path).expect("readable")), expected, "{path}");
+        }
+        assert_eq!(routed(Method::POST, "/v1beta/models/m:dream"), Route::Unknown);
+        assert_eq!(routed(Method::POST, "/v1/models/m"), Route::MethodNotAllowed { allow: "GET, HEAD" });
     }
 
     #[test]

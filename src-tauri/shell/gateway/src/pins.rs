@@ -1,5 +1,6 @@
 //! Which account each session is with, over a restart (resilience specification, 9.4 and 25): put down soon after it
-//! changed, and once more at the end; what has ended is swept every five minutes while there is anything.
+//! changed, and once more at the end; what has ended is swept every five minutes while there is anything. What could not be
+//! put down is put down with what changes next, at the latest with that sweep.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub(crate) async fn load(store: &Store) -> Result<Vec<(String, Pin)>, store::Err
 pub(crate) async fn keep(gateway: Gateway) {
     loop {
         let next = gateway.now() + SWEEP;
-        let idle = gateway.routing().bound(|pins| pins.is_empty());
+        let idle = gateway.routing().bound(|pins| pins.is_empty() && !pins.has_changes());
         let sweep = async {
             match idle {
                 true => std::future::pending().await,
@@ -62,9 +63,10 @@ async fn save(gateway: &Gateway) {
     }
     let ttl = gateway.settings().session_affinity_ttl;
     let rows: BTreeMap<String, Option<Value>> =
-        changes.into_iter().map(|(session, pin)| (session, pin.map(|pin| row(&pin, ttl)))).collect();
+        changes.iter().map(|(session, pin)| (session.clone(), pin.as_ref().map(|pin| row(pin, ttl)))).collect();
     if let Err(error) = gateway.store().change_values(NAMESPACE, &rows, gateway.now()).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "the accounts of sessions could not be put down");
+        gateway.routing().put_pins_back(changes);
     }
 }
 

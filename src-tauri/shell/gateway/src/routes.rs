@@ -67,8 +67,8 @@ async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response 
             list(gateway, &parts, beta, wanted.as_deref(), &id).await
         }
         Route::Alive => alive(gateway, &id),
-        Route::MethodNotAllowed { allow } => method_not_allowed(allow, &id),
-        Route::Unknown => unknown(&normalised.path, &id),
+        Route::MethodNotAllowed { allow } => method_not_allowed(allow, path::spoken_at(&normalised), &id),
+        Route::Unknown => unknown(&normalised.path, path::spoken_at(&normalised), &id),
     };
     if let Some(origin) = cross {
         response.headers_mut().insert(http::header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -149,7 +149,7 @@ async fn manage(management: Router, mut request: Request, path: &str, id: &Reque
         Some(query) => format!("{path}?{query}"),
         None => path.to_owned(),
     };
-    let Ok(uri) = target.parse::<Uri>() else { return unknown(path, id) };
+    let Ok(uri) = target.parse::<Uri>() else { return unknown(path, Dialect::Chat, id) };
     *request.uri_mut() = uri;
     match management.oneshot(request).await {
         Ok(response) => response,
@@ -165,10 +165,10 @@ fn alive(gateway: &Gateway, id: &RequestId) -> Response {
     response
 }
 
-fn method_not_allowed(allow: &'static str, id: &RequestId) -> Response {
+fn method_not_allowed(allow: &'static str, dialect: Dialect, id: &RequestId) -> Response {
     let message = format!("this path does not take that method: use {allow}");
     let error = GatewayError::new(Blame::Client, StatusCode::METHOD_NOT_ALLOWED, code::METHOD_NOT_ALLOWED, message);
-    let mut response = error.render(Dialect::Chat, id);
+    let mut response = error.render(dialect, id);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     response
 }
@@ -179,12 +179,12 @@ fn head_too_large(id: &RequestId) -> Response {
     GatewayError::new(Blame::Client, status, code::REQUEST_TOO_LARGE, message).render(Dialect::Chat, id)
 }
 
-fn unknown(path: &str, id: &RequestId) -> Response {
+fn unknown(path: &str, dialect: Dialect, id: &RequestId) -> Response {
     let shown: String = path.chars().take(128).collect();
     let message = format!(
         "nothing is served at {shown}: agents use /v1/chat/completions, /v1/responses, /v1/messages or /v1beta/models"
     );
-    GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::UNKNOWN_ENDPOINT, message).render(Dialect::Chat, id)
+    GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::UNKNOWN_ENDPOINT, message).render(dialect, id)
 }
 
 fn panicked(cause: Box<dyn std::any::Any + Send>) -> http::Response<Body> {

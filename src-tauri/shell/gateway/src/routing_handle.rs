@@ -191,6 +191,12 @@ impl RoutingHandle {
         self.state.lock().affinity.take_changes()
     }
 
+    /// It was not: it is told again when somebody asks next. Nobody is called for it, so that a store that fails is not
+    /// asked without end.
+    pub(crate) fn put_pins_back(&self, changes: BTreeMap<String, Option<Pin>>) {
+        self.state.lock().affinity.put_back(changes);
+    }
+
     /// A copy of what strategies remember, for whoever plans without sending anything.
     pub(crate) fn memory(&self) -> Memory {
         self.state.lock().memory.clone()

@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { Combine, Copy, KeyRound, Plus, Tag } from "lucide-react";
+import { Combine, Copy, KeyRound, Plus, ScanText, Tag } from "lucide-react";
 import { notify } from "@/components/notify";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -36,6 +36,11 @@ export function ActionsGroup({ run }: GroupProps) {
         icon={Tag}
         label={words.newName}
         onSelect={() => run(() => void navigate({ to: "/settings/names/add" }))}
+      />
+      <PaletteItem
+        icon={ScanText}
+        label={messages.rules.addAction}
+        onSelect={() => run(() => void navigate({ to: "/settings/rules/add" }))}
       />
       {url && <PaletteItem icon={Copy} label={words.copyAddress} onSelect={() => run(() => copy(url))} />}
       {url &&

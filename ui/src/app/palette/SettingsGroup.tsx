@@ -8,6 +8,7 @@ import { fieldWords } from "@/lib/field-words";
 import { groupBy } from "@/lib/group-by";
 import { settingKey } from "@/lib/setting-key";
 import { settingPlace } from "@/lib/setting-place";
+import { trafficSectionOf } from "@/lib/traffic-settings";
 import { navigation } from "../navigation";
 import { type GroupProps, PaletteItem } from "./PaletteItem";
 
@@ -46,7 +47,10 @@ export function SettingsGroup({ run, search }: GroupProps & { search: string }) 
 }
 
 /** The heading a setting stands under, where its screen has several. */
-function sectionName(key: string, { resilience, limits }: Messages): string | undefined {
+function sectionName(key: string, { resilience, limits, traffic, flags }: Messages): string | undefined {
+  const inTraffic = trafficSectionOf(key);
+  if (inTraffic) return traffic.sections[inTraffic].title;
+  if (key.startsWith("routing.emergencyFallback.")) return flags.lastResort.title;
   const sections: Readonly<Record<string, { title: string }>> = {
     connectionCooldown: resilience.cooldown,
     providerBreaker: resilience.breaker,
@@ -57,11 +61,15 @@ function sectionName(key: string, { resilience, limits }: Messages): string | un
     requestQueue: limits.queue,
     quotaShareConcurrencyLimit: limits.quotaShare,
     quotaPreflight: limits.preflight,
+    quota: traffic.checks,
+    credentialHealthCheck: traffic.checks,
+    streamRecovery: resilience.slow,
+    logging: traffic.log,
   };
   return sections[key.split(".")[0] ?? ""]?.title;
 }
 
 function screenName(place: string, messages: Messages): string | undefined {
   const entry = navigation.flatMap(({ entries }) => entries).find(({ to }) => to === place);
-  return entry?.label(messages);
+  return place === "/combos/defaults" ? messages.combos.defaults.title : entry?.label(messages);
 }

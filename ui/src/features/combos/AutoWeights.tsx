@@ -15,19 +15,27 @@ import {
 } from "@/lib/auto-weights";
 import { cn } from "@/lib/cn";
 import type { ComboConfig } from "@/lib/combo-draft";
-import { valueAt, withSetting } from "@/lib/combo-settings";
+import { FOR_ALL, valueAt, withSetting } from "@/lib/combo-settings";
 
-type AutoWeightsProps = { config: ComboConfig; onChange(config: ComboConfig): void };
+type AutoWeightsProps = {
+  config: ComboConfig;
+  onChange(config: ComboConfig): void;
+  /** For all combos: a ready-made balance, no weights of one's own. */
+  isForAll?: boolean;
+};
 
 type Choice = WeightPack | "default" | "own";
 const packs = Object.keys(weightPacks) as WeightPack[];
 
-export function AutoWeights({ config, onChange }: AutoWeightsProps) {
+export function AutoWeights({ config, onChange, isForAll = false }: AutoWeightsProps) {
   const words = useMessages().combos.weights;
   const own = readWeights(valueAt(config, "autoConfig.weights"));
   const pack = weightPack(valueAt(config, "autoConfig.modePack"));
   const choice: Choice = own ? "own" : (pack ?? "default");
   const weights = own ?? (pack ? weightPacks[pack] : defaultWeights);
+
+  const choices: Choice[] = ["default", ...packs];
+  if (!isForAll || own) choices.push("own");
 
   const choose = (next: Choice) => {
     const cleared = withSetting(config, "autoConfig.weights", null);
@@ -36,23 +44,24 @@ export function AutoWeights({ config, onChange }: AutoWeightsProps) {
   };
 
   return (
-    <div className="border-b py-3">
+    <div {...(isForAll && { "data-setting": `${FOR_ALL}autoConfig.modePack` })} className="border-b py-3">
       <Field label={words.pack} help={words.help} className="max-w-[420px]">
         {(control) => (
           <Select
             {...control}
             value={choice}
-            options={(["default", ...packs, "own"] as const).map((value) => ({ value, label: words.packs[value] }))}
+            options={choices.map((value) => ({ value, label: words.packs[value] }))}
             onChange={choose}
           />
         )}
       </Field>
       <WeightTable
         weights={weights}
-        {...(own && {
-          onChange: (factor: Factor, weight: number) =>
-            onChange(withSetting(config, "autoConfig.weights", { ...own, [factor]: weight })),
-        })}
+        {...(own &&
+          !isForAll && {
+            onChange: (factor: Factor, weight: number) =>
+              onChange(withSetting(config, "autoConfig.weights", { ...own, [factor]: weight })),
+          })}
       />
     </div>
   );

@@ -1,6 +1,5 @@
 /** Everything that can be said about a combo, from what every combo needs to what few do. */
-import { ChevronRight } from "lucide-react";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId } from "react";
 import type { Combo, ComboWarning, FieldProblem } from "@/bindings";
 import { ComboSettings } from "@/components/ComboSettings";
 import { Field, FieldRow, Section } from "@/components/Field";
@@ -8,13 +7,13 @@ import { StrategyPicker } from "@/components/StrategyPicker";
 import { Input, TextArea } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
 import { useMessages } from "@/i18n";
-import { cn } from "@/lib/cn";
 import { type EditedCombo, LONGEST_NAME } from "@/lib/combo-draft";
-import { sharedSettings, valueAt } from "@/lib/combo-settings";
+import { nestingSettings, sharedSettings, valueAt } from "@/lib/combo-settings";
 import { keptTiers } from "@/lib/combo-tiers";
 import { keepsConversations, settingsOf } from "@/lib/strategies";
 import { AutoWeights } from "./AutoWeights";
 import { ComboRecord } from "./ComboRecord";
+import { Fold } from "./Fold";
 import { Patterns } from "./Patterns";
 import { StepList } from "./StepList";
 import { Tiers } from "./Tiers";
@@ -86,7 +85,7 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
 
       {refersToCombos(draft) && (
         <Section title={words.nesting}>
-          <ComboSettings names={nesting} {...config} />
+          <ComboSettings names={nestingSettings} {...config} />
         </Section>
       )}
 
@@ -151,8 +150,6 @@ export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps
   );
 }
 
-const nesting = ["nestedMode", "maxComboDepth"];
-
 function ownSettings({ strategy, config }: EditedCombo): readonly string[] {
   return settingsOf(strategy, valueAt(config, "autoConfig.routerStrategy"));
 }
@@ -182,7 +179,7 @@ function sharedNames(draft: EditedCombo): readonly string[] {
 export function isPlaced(field: string, draft: EditedCombo): boolean {
   if (["name", "strategy", "models", "system_message"].includes(field) || field.startsWith("models[")) return true;
   if (field.startsWith("compositeTiers.")) return draft.compositeTiers !== null && hasTiers(draft);
-  const inner = refersToCombos(draft) ? nesting : [];
+  const inner = refersToCombos(draft) ? nestingSettings : [];
   const shown = [...ownSettings(draft), ...inner, ...sharedNames(draft), "disableSessionStickiness"];
   return shown.some((name) => field === `config.${name}`);
 }
@@ -191,35 +188,17 @@ export function isPlaced(field: string, draft: EditedCombo): boolean {
 function Shared(props: { draft: EditedCombo; problem(field: string): string | undefined; children: ReactNode }) {
   const { draft, problem, children } = props;
   const words = useMessages().combos;
-  const id = useId();
   const names = sharedNames(draft);
   const chosen = names.filter((name) => valueAt(draft.config, name) !== undefined).length;
-  const refused = names.some((name) => problem(`config.${name}`) !== undefined);
-  const [open, setOpen] = useState(false);
-  const isOpen = open || refused;
   return (
-    <section className="mt-8">
-      <h2 className="border-b pb-2">
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={() => setOpen(!isOpen)}
-          className="-mx-1.5 flex items-center gap-1.5 rounded-md px-1.5 py-0.5 font-semibold text-md hover:bg-hover"
-        >
-          <ChevronRight
-            aria-hidden
-            className={cn("size-4 text-ink-faint transition-transform duration-100", isOpen && "rotate-90")}
-          />
-          {words.showShared}
-          {chosen > 0 && <span className="font-normal text-ink-faint text-xs">{words.chosenHere(chosen)}</span>}
-        </button>
-      </h2>
-      <div id={id} hidden={!isOpen}>
-        <p className="pt-2 text-ink-faint text-xs">{words.sharedHelp}</p>
-        {isOpen && children}
-      </div>
-    </section>
+    <Fold
+      title={words.showShared}
+      note={chosen > 0 ? words.chosenHere(chosen) : undefined}
+      help={words.sharedHelp}
+      forced={names.some((name) => problem(`config.${name}`) !== undefined)}
+    >
+      {children}
+    </Fold>
   );
 }
 

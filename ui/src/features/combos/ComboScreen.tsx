@@ -28,7 +28,7 @@ export function ComboScreen() {
   }
   const gone = read.error?.code === "not_found";
   return (
-    <Screen title={gone ? words.notFound : words.title}>
+    <Screen title={gone ? words.one : words.title}>
       {read.isPending && <SkeletonRows rows={6} height={56} />}
       {gone && (
         <EmptyState
@@ -36,7 +36,7 @@ export function ComboScreen() {
           help={words.notFoundHelp}
           action={
             <Link to="/combos" className={buttonClass()}>
-              {words.back}
+              {words.all}
             </Link>
           }
         />

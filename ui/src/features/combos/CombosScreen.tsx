@@ -1,5 +1,5 @@
 import { Outlet, useNavigate } from "@tanstack/react-router";
-import { ArrowDownToLine, ArrowUpFromLine, Dices, Ellipsis, Plus } from "lucide-react";
+import { ArrowDownToLine, ArrowUpFromLine, Dices, Ellipsis, Plus, SlidersHorizontal } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Combo } from "@/bindings";
 import { Announcement, DataTable } from "@/components/DataTable";
@@ -87,6 +87,10 @@ export function CombosScreen() {
                 <MenuItem onSelect={() => void navigate({ to: "/combos/export" })}>
                   <ArrowUpFromLine aria-hidden />
                   {words.export}
+                </MenuItem>
+                <MenuItem onSelect={() => void navigate({ to: "/combos/defaults" })}>
+                  <SlidersHorizontal aria-hidden />
+                  {words.defaults.menu}
                 </MenuItem>
                 <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate" })}>
                   <Dices aria-hidden />

@@ -259,7 +259,9 @@ describe("the editor", () => {
 
   it("says that a combo is gone", async () => {
     open("/combos/id-nothing", fakeHost(gateway()));
-    expect((await screen.findAllByRole("heading", { name: "This combo no longer exists" }))[0]).toBeVisible();
+    expect(await screen.findAllByText("This combo no longer exists")).toHaveLength(1);
+    expect(screen.getByRole("heading", { level: 1, name: "Combo" })).toBeVisible();
+    expect(screen.getByRole("link", { name: "All combos" })).toHaveAttribute("href", "/combos");
   });
 
   it("is accessible, unfolded and in Italian", async () => {

@@ -14,6 +14,7 @@ import { useChange, useRead } from "@/host/queries";
 import { type Messages, useMessages } from "@/i18n";
 import { errorWords } from "@/lib/error-words";
 import { groupBy } from "@/lib/group-by";
+import { settingKey } from "@/lib/setting-key";
 
 export function FlagsScreen() {
   const words = useMessages().flags;
@@ -68,6 +69,7 @@ function Flag({ flag }: { flag: FeatureFlag }) {
     flag.source === "environment" ? origin.originHelp.environment(flag.name) : origin.originHelp[flag.source];
   return (
     <FieldRow
+      anchor={settingKey(flag.setting)}
       htmlFor={id}
       helpId={`${id}-help`}
       label={label}

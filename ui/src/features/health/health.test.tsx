@@ -27,7 +27,10 @@ const openAi = () =>
   });
 const ollama = () => breaker("ollama", { providerName: "Ollama" });
 
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 describe("Monitoring → Health", () => {
   it("says in one sentence who is stopped, and puts it first", async () => {
@@ -106,6 +109,23 @@ describe("Monitoring → Health", () => {
       screen.getByRole("img", { name: "Requests of the last hour: 90 answered, 10 failed, an error rate of 10%" }),
     ).toBeVisible();
     expect(screen.getByRole("img", { name: /^First token of the last hour.*half within 400 ms/ })).toBeVisible();
+  });
+
+  it("adds the last hour up anew only now and then, however many requests come in", async () => {
+    const host = fakeHost(gateway());
+    open(at, host);
+    await screen.findByText("No request in the last hour.");
+    vi.useFakeTimers();
+    const pass = async (seconds: number) => {
+      for (let second = 0; second < seconds; second += 1) {
+        host.announce("usage");
+        await act(() => vi.advanceTimersByTimeAsync(1_000));
+      }
+    };
+    await pass(19);
+    expect(host.calls("health_history")).toHaveLength(1);
+    await pass(30);
+    expect(host.calls("health_history")).toHaveLength(3);
   });
 
   it("says that nothing happened, instead of drawing it", async () => {

@@ -29,10 +29,12 @@ export function KeyPanel() {
   const close = () => void navigate({ to: "/settings/keys" });
   if (found) return <LoadedPanel key={keyId} apiKey={found} onClose={close} />;
   return (
-    <SidePanel title={keys.data ? words.notFound : "…"} onClose={close}>
+    <SidePanel title={words.one} onClose={close}>
       {keys.isPending && <SkeletonRows rows={6} height={64} />}
       {keys.error && <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />}
-      {keys.data && <EmptyState title={words.notFound} help={words.help} />}
+      {keys.data && (
+        <EmptyState title={words.notFound} help={words.help} action={<Button onClick={close}>{words.all}</Button>} />
+      )}
     </SidePanel>
   );
 }

@@ -49,10 +49,12 @@ export function NamePanel() {
   const found = aliases.data?.aliases.find((alias) => alias.id === nameId);
   if (found) return <LoadedPanel key={nameId} alias={found} onClose={close} />;
   return (
-    <SidePanel title={aliases.data ? words.notFound : "…"} onClose={close}>
+    <SidePanel title={words.one} onClose={close}>
       {aliases.isPending && <SkeletonRows rows={2} height={64} />}
       {aliases.error && <ErrorState error={aliases.error} onRetry={() => void aliases.refetch()} />}
-      {aliases.data && <EmptyState title={words.notFound} help={words.help} />}
+      {aliases.data && (
+        <EmptyState title={words.notFound} help={words.help} action={<Button onClick={close}>{words.all}</Button>} />
+      )}
     </SidePanel>
   );
 }

@@ -3,8 +3,10 @@ import { Plus } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Alias } from "@/bindings";
 import { type Column, DataTable } from "@/components/DataTable";
+import { Section } from "@/components/Field";
 import { FilterInput } from "@/components/FilterInput";
 import { Screen } from "@/components/Screen";
+import { SettingFields } from "@/components/SettingFields";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { RelativeTime } from "@/components/Time";
 import { Button } from "@/components/ui/button";
@@ -97,6 +99,11 @@ export function NamesScreen() {
         {all && all.length > 0 && shown.length === 0 && (
           <p className="py-6 text-ink-faint">{messages.common.noMatch(filter)}</p>
         )}
+        <div className="mt-10 max-w-[760px]">
+          <Section title={messages.traffic.finding.title} help={messages.traffic.finding.help}>
+            <SettingFields paths={["routing.defaultModel", "routing.providerOrder", "routing.modelPrefixMode"]} />
+          </Section>
+        </div>
       </Screen>
       <Outlet />
     </>

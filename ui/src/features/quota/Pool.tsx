@@ -75,7 +75,7 @@ function Limit({ dimension, keys, index, pool }: LimitProps) {
     <div className="min-w-0">
       <div className="grid grid-cols-[minmax(96px,200px)_minmax(48px,1fr)_minmax(128px,200px)] items-center gap-x-3">
         <h3 className="truncate font-medium">{label}</h3>
-        <Meter part={part} tone={toneOf(part)} label={words.meter(label, pool)} text={used} />
+        <Meter part={part} tone={toneOf(part, dimension.strict)} label={words.meter(label, pool)} text={used} />
         <span className="text-right text-ink-soft">{used}</span>
       </div>
       <p className="text-ink-faint text-xs">
@@ -122,7 +122,7 @@ function KeyRow({ state, dimension, index, label, withStanding }: KeyRowProps) {
         </span>
         {withStanding && <Standing state={state} />}
       </span>
-      <Meter part={part} tone={toneOf(part ?? 0)} label={words.meter(label, name)} text={text} />
+      <Meter part={part} tone={toneOfKey(part ?? 0, dimension.strict)} label={words.meter(label, name)} text={text} />
       <span className="text-right text-ink-soft">{text}</span>
     </li>
   );
@@ -198,9 +198,15 @@ function ModelNames({ state: { pool, models, accounts } }: { state: QuotaPoolSta
   );
 }
 
-function toneOf(part: number): MeterTone {
+function toneOf(part: number, strict: boolean): MeterTone {
   if (part >= 1) return "blocked";
-  return part >= 0.5 ? "degraded" : "ready";
+  return strict ? "degraded" : "ready";
+}
+
+/** While there is plenty for everyone, more than one's share costs nothing yet. */
+function toneOfKey(part: number, strict: boolean): MeterTone {
+  if (part < 1) return "ready";
+  return strict ? "blocked" : "degraded";
 }
 
 /** Writes so much of so much in the unit of a limit: `420 of 1,500 requests`. */

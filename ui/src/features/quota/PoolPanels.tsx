@@ -59,10 +59,12 @@ export function PoolPanel() {
   const found = pools.data?.pools.find(({ id }) => id === poolId);
   if (found) return <LoadedPanel key={poolId} pool={found} onClose={close} />;
   return (
-    <SidePanel wide title={pools.data ? words.notFound : "…"} onClose={close}>
+    <SidePanel wide title={words.one} onClose={close}>
       {pools.isPending && <SkeletonRows rows={6} height={64} />}
       {pools.error && <ErrorState error={pools.error} onRetry={() => void pools.refetch()} />}
-      {pools.data && <EmptyState title={words.notFound} help={words.help} />}
+      {pools.data && (
+        <EmptyState title={words.notFound} help={words.help} action={<Button onClick={close}>{words.all}</Button>} />
+      )}
     </SidePanel>
   );
 }

@@ -66,6 +66,19 @@ describe("Monitoring → Quota → Quota share", () => {
     expect(screen.getByText("qtSd/team/anthropic/sonnet")).toBeInTheDocument();
   });
 
+  it.each([
+    [true, "bg-degraded", "bg-blocked"],
+    [false, "bg-ready", "bg-degraded"],
+  ])("colours limits as the gateway holds keys to them: strictly, %s", async (strict, ofLimit, ofKey) => {
+    const [limit] = state.dimensions;
+    if (!limit) throw new Error("a limit");
+    open(at, fakeHost(gateway([team], { ...state, dimensions: [{ ...limit, used: 20, strict }] })));
+    const fill = async (name: string) => (await screen.findByRole("meter", { name })).firstElementChild;
+    expect(await fill("Requests, an hour: Team")).toHaveClass(ofLimit);
+    expect(await fill("Requests, an hour: Laptop")).toHaveClass(ofKey);
+    expect(await fill("Requests, an hour: Editor")).toHaveClass("bg-ready");
+  });
+
   it("makes a pool from a known plan, with a part for each key", async () => {
     const host = fakeHost({ ...gateway([]), quota_pool_create: () => ({ pool: team }) });
     const { user, path } = open(at, host);
@@ -156,7 +169,7 @@ describe("Monitoring → Quota → Quota share", () => {
 
   it("says that a pool is gone", async () => {
     open(`${at}/nobody`, fakeHost(gateway([])));
-    expect(await screen.findAllByRole("heading", { name: "There is no such pool" })).not.toHaveLength(0);
+    expect(await screen.findAllByText("There is no such pool")).toHaveLength(1);
   });
 
   it("speaks Italian as well", async () => {

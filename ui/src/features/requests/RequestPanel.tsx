@@ -204,7 +204,11 @@ function FailureAction({ request }: { request: RequestDetail }) {
           </Link>
         ) : null;
       default:
-        return null;
+        return request.provider && request.trace.attempts.length > 0 ? (
+          <Link to="/settings/rules/add" search={{ provider: request.provider }} className={look}>
+            {messages.rules.fromError}
+          </Link>
+        ) : null;
     }
   })();
   return link && <div className="mt-2.5 flex">{link}</div>;

@@ -56,7 +56,7 @@ function Phrases({ field, settings }: { field: Field; settings: BanSignalsProps[
   };
 
   return (
-    <div className="border-b py-3">
+    <div data-setting={settingKey(field.path)} className="border-b py-3">
       <div className="flex items-start gap-2.5 rounded-md bg-degraded-soft px-3 py-2.5">
         <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-degraded" />
         <div>

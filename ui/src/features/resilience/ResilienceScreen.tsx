@@ -53,8 +53,16 @@ export function ResilienceScreen() {
           <SettingFields paths={["sessionAffinityTtlMs"]} />
         </Section>
         <LimitGroups settings={settings} />
+        <Section title={messages.traffic.checks.title} help={messages.traffic.checks.help}>
+          <SettingFields
+            paths={["quota.refreshIntervalMs", "quota.freshForMs", "credentialHealthCheck.intervalMinutes"]}
+          />
+        </Section>
         <Section title={words.stall.title}>
           <SettingFields paths={["streamStallCooldown.enabled"]} />
+        </Section>
+        <Section title={words.slow.title} help={words.slow.help}>
+          <SettingFields paths={under("streamRecovery.throughputWatchdog").map(({ path }) => path)} />
         </Section>
         <Section title={words.providerCooldown.title} help={words.providerCooldown.help}>
           {provider

@@ -8,7 +8,9 @@ import { useNumberLines } from "@/components/use-number-lines";
 import type { useSettings } from "@/components/use-settings";
 import { useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
+import { membersOf } from "@/lib/json-members";
 import type { NumberLines } from "@/lib/number-lines";
+import { settingKey } from "@/lib/setting-key";
 
 type Props = { field: Field; settings: ReturnType<typeof useSettings> };
 
@@ -28,6 +30,7 @@ export function WindowThresholds({ field, settings }: Props) {
   const error = problem ?? settings.refused(field.path);
   return (
     <FieldRow
+      anchor={settingKey(field.path)}
       htmlFor={id}
       helpId={`${id}-help`}
       label={<span title={field.path}>{label}</span>}
@@ -62,8 +65,8 @@ export function WindowThresholds({ field, settings }: Props) {
 
 /** `{claude: {weekly: 5}}` is `claude/weekly = 5`. */
 function flat(tree: JsonValue): NumberLines {
-  const windows = Object.entries(record(tree)).map(([provider, of]) =>
-    Object.entries(record(of)).map(([window, percent]) => [`${provider}/${window}`, Number(percent)] as const),
+  const windows = Object.entries(membersOf(tree)).map(([provider, of]) =>
+    Object.entries(membersOf(of)).map(([window, percent]) => [`${provider}/${window}`, Number(percent)] as const),
   );
   return Object.fromEntries(windows.flat());
 }
@@ -76,8 +79,4 @@ function nested(numbers: NumberLines): JsonValue {
     tree[provider] = { ...tree[provider], [window.join("/")]: percent };
   }
   return Object.keys(tree).length > 0 ? tree : null;
-}
-
-function record(value: JsonValue | undefined): Record<string, JsonValue> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }

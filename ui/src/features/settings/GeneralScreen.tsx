@@ -25,6 +25,7 @@ export function GeneralScreen() {
         <WindowSettings />
         <Gateway />
         <Addresses />
+        <RequestLog />
       </div>
     </Screen>
   );
@@ -153,6 +154,15 @@ function Addresses() {
             </FieldRow>
           );
         })}
+    </Section>
+  );
+}
+
+function RequestLog() {
+  const words = useMessages().traffic.log;
+  return (
+    <Section title={words.title} help={words.help}>
+      <SettingFields paths={["logging.retentionDays"]} />
     </Section>
   );
 }

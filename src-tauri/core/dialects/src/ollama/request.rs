@@ -16,7 +16,8 @@ use crate::canonical::{
     media,
 };
 use crate::client::Client;
-use crate::lenient::{Amount, Text, Whole, count, some_string, str_of};
+use crate::fields;
+use crate::lenient::{Amount, Text, some_string, str_of};
 use crate::translate::Refusal;
 
 #[derive(Deserialize)]
@@ -120,7 +121,7 @@ struct Options<'a> {
     num_predict: Option<Amount>,
     temperature: Option<Amount>,
     top_p: Option<Amount>,
-    top_k: Option<Whole>,
+    top_k: Option<Amount>,
     seed: Option<Amount>,
     frequency_penalty: Option<Amount>,
     presence_penalty: Option<Amount>,
@@ -159,7 +160,7 @@ pub(crate) fn read(form: Form, body: &[u8], model: &str, stream: bool) -> Result
 
 fn parse(body: &[u8]) -> Result<Body<'_>, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| Refusal::new("body", "must be text in UTF-8"))?;
-    serde_json::from_str(text).map_err(|error| Refusal::new("body", format!("cannot be read: {error}")))
+    fields::parse("", text)
 }
 
 /// Whether a request asks for nothing but that the model be ready, and then, whether it is to be given up instead: no
@@ -213,8 +214,7 @@ struct Conversation {
 impl Conversation {
     fn message(&mut self, place: usize, raw: &RawValue, request: &mut Request) -> Result<(), Refusal> {
         let field = format!("messages[{place}]");
-        let message: Message<'_> = serde_json::from_str(raw.get())
-            .map_err(|error| Refusal::new(field.as_str(), format!("cannot be read: {error}")))?;
+        let message: Message<'_> = fields::parse(&field, raw.get())?;
         let said = text(&message.content).into_iter().chain(images(message.images.as_deref()));
         match str_of(&message.role) {
             "system" if request.turns.is_empty() => request.system.extend(said),
@@ -319,30 +319,21 @@ fn format(raw: &RawValue) -> OutputFormat {
 }
 
 fn options(raw: &RawValue, request: &mut Request) -> Result<(), Refusal> {
-    let options: Option<Options<'_>> =
-        serde_json::from_str(raw.get()).map_err(|error| Refusal::new("options", format!("cannot be read: {error}")))?;
+    let options: Option<Options<'_>> = fields::parse("options", raw.get())?;
     let options = options.unwrap_or_default();
-    let amount = |field: Option<Amount>| field.and_then(|amount| amount.0);
-    // Below zero stands for no limit.
-    request.max_output = amount(options.num_predict).filter(|most| *most >= 1.0).map(|most| most as u64);
+    request.max_output = fields::whole("options.num_predict", options.num_predict)?.filter(|most| *most > 0);
     request.sampling = Sampling {
-        temperature: amount(options.temperature),
-        top_p: amount(options.top_p),
-        top_k: count(options.top_k),
+        temperature: fields::amount("options.temperature", options.temperature)?,
+        top_p: fields::amount("options.top_p", options.top_p)?,
+        top_k: fields::whole("options.top_k", options.top_k)?,
         // Beyond 53 bits a seed is no longer exact, and still a seed.
-        seed: amount(options.seed).map(|seed| seed as i64),
-        frequency_penalty: amount(options.frequency_penalty),
-        presence_penalty: amount(options.presence_penalty),
-        stop: options.stop.map(stop).unwrap_or_default(),
+        seed: fields::amount("options.seed", options.seed)?.map(|seed| seed as i64),
+        frequency_penalty: fields::amount("options.frequency_penalty", options.frequency_penalty)?,
+        presence_penalty: fields::amount("options.presence_penalty", options.presence_penalty)?,
+        stop: options.stop.map_or_else(|| Ok(Vec::new()), |raw| fields::texts("options.stop", raw.get()))?,
         ..Sampling::default()
     };
     let lost = options.rest.into_keys().filter(|name| !OF_THE_RUNNER.contains(&name.as_str()));
     request.dropped.extend(lost.map(|name| format!("options.{name}")));
     Ok(())
-}
-
-/// One text, or several.
-fn stop(raw: &RawValue) -> Vec<String> {
-    let one = || serde_json::from_str::<String>(raw.get()).ok().into_iter().collect();
-    serde_json::from_str(raw.get()).unwrap_or_else(|_| one())
 }

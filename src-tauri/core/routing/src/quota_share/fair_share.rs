@@ -200,19 +200,6 @@ impl Ledger {
         counters.map_or(0.0, |keys| keys.values().map(|counter| counter.value(dimension.window, now)).sum())
     }
 
-    /// Every counter that still says something, for the store.
-    pub fn rows(&self, now: Timestamp) -> Vec<Row> {
-        let mut rows = Vec::new();
-        for (pool, dimensions) in &self.pools {
-            for (&(unit, window), keys) in dimensions {
-                rows.extend(keys.iter().filter(|(_, counter)| !counter.is_over(window, now)).map(|(key, counter)| {
-                    Row { pool: pool.clone(), unit, window, api_key_id: key.clone(), counter: *counter }
-                }));
-            }
-        }
-        rows
-    }
-
     /// From the store. Numbers that make no sense count as 0.
     pub fn restore(rows: impl IntoIterator<Item = Row>) -> Ledger {
         let mut ledger = Ledger::default();

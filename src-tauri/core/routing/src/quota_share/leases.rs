@@ -58,19 +58,6 @@ impl Leases {
         let held = self.slots.get(slot).map_or(0, |held| held.values().filter(|until| **until > now).count());
         u32::try_from(held).unwrap_or(u32::MAX)
     }
-
-    /// Forgets what has ended; to be called now and then, so that slots nobody asks for any more do not stay.
-    pub fn sweep(&mut self, now: Timestamp) {
-        self.slots.retain(|_, held| {
-            held.retain(|_, until| *until > now);
-            !held.is_empty()
-        });
-    }
-
-    /// When a lease ends next.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.slots.values().flat_map(BTreeMap::values).min().copied()
-    }
 }
 
 #[cfg(test)]
@@ -90,9 +77,6 @@ mod tests {
         leases.acquire("c1", at(0));
         assert_eq!(leases.in_flight("c1", at(119)), 1);
         assert_eq!(leases.in_flight("c1", at(120)), 0);
-        assert_eq!(leases.next_deadline(), Some(at(120)));
-        leases.sweep(at(120));
-        assert_eq!(leases, Leases { next: 1, ..Leases::default() });
     }
 
     #[test]
@@ -130,7 +114,7 @@ mod tests {
             for lease in &held {
                 leases.release(lease);
             }
-            prop_assert_eq!(leases.next_deadline(), None);
+            prop_assert!(leases.slots.is_empty());
         }
     }
 }

@@ -5,6 +5,8 @@
 //! pool take their part too, so that nobody in a pool pays for them; what nobody here asked for is nobody's.
 //!
 //! What was used before a window was first seen is nobody's either, and a window that begins anew is counted from nothing.
+//! Only its reset tells that it did: replies that overtake one another also say less than was said before, and what they
+//! seem to take back was used all the same. The most that was said of a window stands until the next window.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +16,8 @@ use super::Window;
 
 /// Percentages below this are what rounding leaves.
 const LEAST: f64 = 1e-9;
+/// A window of which nobody says when it ends has begun anew once less than this part of what was used is in use.
+const LARGE_FALL: f64 = 0.5;
 
 /// A key that asked by way of a pool; none, whoever asked past them.
 pub type Asker = Option<(String, ClientKeyId)>;
@@ -35,7 +39,7 @@ pub struct Meter {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Level {
-    /// A fraction.
+    /// The largest fraction that was said of the window.
     used: Option<f64>,
     reset_at: Option<Timestamp>,
     /// Tokens since then.
@@ -79,18 +83,31 @@ impl Level {
     /// By how much a window has filled since it was last looked at, as a fraction; none, by nothing, or nobody knows.
     fn rise(&mut self, now_known: &quota::Window, now: Timestamp) -> Option<f64> {
         let used = now_known.used(now)?;
-        let begun_anew = self.reset_at.is_some_and(|at| at <= now) || self.used.is_some_and(|before| used < before);
-        let before = self.used.replace(used);
-        self.reset_at = now_known.reset_at;
-        match before {
-            None => {
-                self.asked.clear();
-                None
-            }
-            Some(_) if begun_anew => Some(used),
-            Some(before) => Some(used - before),
+        let Some(before) = self.used else {
+            (self.used, self.reset_at) = (Some(used), now_known.reset_at);
+            self.asked.clear();
+            return None;
+        };
+        let rise = if self.begins_anew(before, used, now_known, now) {
+            (self.used, self.reset_at) = (Some(used), now_known.reset_at);
+            used
+        } else {
+            // A reply that was overtaken speaks of an earlier end, too.
+            (self.used, self.reset_at) = (Some(before.max(used)), self.reset_at.max(now_known.reset_at));
+            used - before
+        };
+        (rise > LEAST).then_some(rise)
+    }
+
+    /// Whether this is said of another window than what was said before.
+    fn begins_anew(&self, before: f64, used: f64, now_known: &quota::Window, now: Timestamp) -> bool {
+        let has_fallen_far = used < before * LARGE_FALL;
+        match (self.reset_at, now_known.reset_at) {
+            // A vendor may begin a window before its time; then it has fallen.
+            (Some(end), Some(_)) => now_known.resets_after(end) && (end <= now || used < before),
+            (Some(end), None) => end <= now || has_fallen_far,
+            (None, _) => has_fallen_far,
         }
-        .filter(|rise| *rise > LEAST)
     }
 
     /// Divides percentage points by tokens; nobody has asked anything afterwards.
@@ -148,6 +165,58 @@ mod tests {
         let after = LATER + Millis::seconds(1);
         let next = session(0.04, Some(LATER + Millis::hours(5)));
         assert_eq!(told(meter.observe(&account, &key("a"), 1.0, Some(&next), after)), [("a".to_owned(), 4.0)]);
+    }
+
+    #[test]
+    fn replies_that_overtake_one_another_begin_no_window() {
+        for reset_at in [Some(LATER), None] {
+            let (mut meter, account) = (Meter::default(), ConnectionId::from("c1"));
+            let mut points = |used, drift| {
+                let quota = session(used, reset_at.map(|at| at + Millis::seconds(drift)));
+                told(meter.observe(&account, &key("a"), 1.0, Some(&quota), NOW))
+            };
+            assert_eq!(points(0.91, 9), [], "{reset_at:?}: there before");
+            assert_eq!(points(0.90, 0), [], "{reset_at:?}: said before, heard after");
+            assert_eq!(points(0.92, 12), [("a".to_owned(), 1.0)], "{reset_at:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_begins_anew_by_its_reset_or_by_a_large_fall_where_nobody_says_when() {
+        let later = Some(LATER);
+        let early = Some(LATER - Millis::hours(1));
+        let passed = LATER + Millis::seconds(1);
+        for (first, second, now, expected) in [
+            ((0.9, later), (0.95, Some(LATER + Millis::seconds(9))), passed, 5.0),
+            ((0.9, later), (0.95, Some(LATER + Millis::hours(5))), passed, 95.0),
+            ((0.9, later), (0.04, Some(LATER + Millis::hours(1))), NOW, 4.0),
+            ((0.9, later), (0.04, early), NOW, 0.0),
+            ((0.9, later), (0.04, None), NOW, 4.0),
+            ((0.9, None), (0.04, None), NOW, 4.0),
+            ((0.9, None), (0.6, later), NOW, 0.0),
+        ] {
+            let (mut meter, account) = (Meter::default(), ConnectionId::from("c1"));
+            meter.observe(&account, &key("a"), 1.0, Some(&session(first.0, first.1)), NOW);
+            let parts = told(meter.observe(&account, &key("a"), 1.0, Some(&session(second.0, second.1)), now));
+            let points: f64 = parts.iter().map(|(_, points)| points).sum();
+            assert!((points - expected).abs() < 1e-6, "{first:?} then {second:?}: {parts:?}");
+        }
+    }
+
+    #[test]
+    fn an_overtaken_reply_of_the_window_before_ends_no_window() {
+        let (mut meter, account) = (Meter::default(), ConnectionId::from("c1"));
+        let after = LATER + Millis::seconds(1);
+        let next = Some(LATER + Millis::hours(5));
+        meter.observe(&account, &key("a"), 1.0, Some(&session(0.9, Some(LATER))), NOW);
+        for (used, reset_at, expected) in [
+            (0.04, next, vec![("a".to_owned(), 4.0)]),
+            (0.91, Some(LATER), vec![]),
+            (0.05, next, vec![("a".to_owned(), 1.0)]),
+        ] {
+            let parts = meter.observe(&account, &key("a"), 1.0, Some(&session(used, reset_at)), after);
+            assert_eq!(told(parts), expected, "{used}");
+        }
     }
 
     #[test]

@@ -59,13 +59,9 @@ pub fn should_write(
     hands_over && used.is_some_and(|used| used >= config.handoff_threshold && used < TOO_LATE)
 }
 
-/// Until when a summary is worth keeping: the next reset of the account's fullest window.
-pub fn expires_at(quota: Option<&Quota>, now: Timestamp) -> Timestamp {
-    let fullest = quota.and_then(|quota| {
-        let known = quota.windows.values().filter_map(|window| Some((window::remaining(window, now)?, window)));
-        known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, window)| window)
-    });
-    now + fullest.and_then(|window| window::time_to_reset(window, now)).unwrap_or(USUAL_LIFE)
+/// Until when a summary is worth keeping: the next reset of the account's fullest window, of those that concern the model.
+pub fn expires_at(model: &str, quota: Option<&Quota>, now: Timestamp) -> Timestamp {
+    quota.and_then(|quota| quota.reset_at(model, now)).unwrap_or(now + USUAL_LIFE)
 }
 
 /// A conversation in a combo. The local key is part of it: what one key's owner said is nobody else's to read.
@@ -233,8 +229,15 @@ mod tests {
     #[test]
     fn it_lives_until_the_fullest_window_is_new() {
         let quota = quota(&[("session", Some(0.9), Some(7)), ("weekly", Some(0.1), Some(9))]);
-        assert_eq!(expires_at(Some(&quota), NOW), NOW + Millis::new(7));
-        assert_eq!(expires_at(None, NOW), NOW + Millis::hours(5));
+        assert_eq!(expires_at("m", Some(&quota), NOW), NOW + Millis::new(7));
+        assert_eq!(expires_at("m", None, NOW), NOW + Millis::hours(5));
+    }
+
+    #[test]
+    fn another_models_window_says_nothing_of_it() {
+        let quota = quota(&[("session", Some(0.9), Some(7)), ("7d:opus", Some(1.0), Some(9))]);
+        assert_eq!(expires_at("claude-sonnet", Some(&quota), NOW), NOW + Millis::new(7));
+        assert_eq!(expires_at("claude-opus-4", Some(&quota), NOW), NOW + Millis::new(9));
     }
 
     fn written(expires_at: Timestamp) -> Handoffs {

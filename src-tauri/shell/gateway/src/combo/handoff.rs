@@ -66,7 +66,7 @@ pub(super) fn consider(scene: &Scene<'_>, request: &ClientRequest, step: &Step) 
         question,
         resolved,
         from: candidate.connection.clone(),
-        expires_at: context_relay::expires_at(quota.as_ref(), now),
+        expires_at: context_relay::expires_at(&candidate.model, quota.as_ref(), now),
     };
     gateway.tracker().spawn(writing.run());
 }
@@ -116,8 +116,8 @@ fn transcript(turns: &[Turn], most: u32) -> String {
         let text = told_turn(turn);
         let tokens = usage_estimate::of_text_bytes(text.as_bytes());
         if tokens > room {
-            // Of the turn that is too long, its beginning: four bytes a token at most.
-            let bytes = usize::try_from(room.saturating_mul(2)).unwrap_or(usize::MAX);
+            // Of the turn that is too long, its beginning: a token has four bytes at least.
+            let bytes = usize::try_from(room.saturating_mul(4)).unwrap_or(usize::MAX);
             told.push(text[..text.floor_char_boundary(bytes)].to_owned());
             break;
         }
@@ -208,5 +208,22 @@ impl Writing {
             return None;
         }
         sub_request::text_of(&self.question, Served::Whole(response)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_turns_are_told_and_of_one_that_is_too_long_as_much_as_fits() {
+        let said = |text: &str| sub_request::user(text.to_owned());
+        let told = transcript(&["first", "second", "third"].map(said), 2);
+        assert_eq!(told, "[user]\nsecond\n\n[user]\nthird");
+        for (letter, least) in [("x", context_relay::MOST_INPUT), ("é", 1), ("漢", 1)] {
+            let told = transcript(&[sub_request::user(letter.repeat(100_000))], 9);
+            let tokens = usage_estimate::of_text_bytes(told.as_bytes());
+            assert!((least..=context_relay::MOST_INPUT).contains(&tokens), "{letter}: {tokens}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::canonical::ids::minted;
 use crate::canonical::reasoning::unseal;
 use crate::canonical::{CacheMark, Media, Origin, Part, Request, Role, Source, ToolKind, Turn, media};
 use crate::chat::wire::{arguments_text, thought_signature};
+use crate::fields;
 use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
@@ -32,8 +33,7 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn message(&mut self, place: usize, raw: &RawValue) -> Result<(), Refusal> {
         let field = || format!("messages[{place}]");
-        let message: Message<'_> =
-            serde_json::from_str(raw.get()).map_err(|error| Refusal::new(field(), place_less(&error)))?;
+        let message: Message<'_> = fields::parse(format_args!("messages[{place}]"), raw.get())?;
         let role = str_of(&message.role);
         match role {
             // A developer's word counts from the start wherever it stands; system text in the middle stays there.
@@ -129,12 +129,6 @@ fn only_results(turn: &Turn) -> bool {
 
 fn legacy_id(number: usize) -> String {
     format!("call_legacy_{number}")
-}
-
-/// What serde says, without a line and column that mean nothing to the client.
-fn place_less(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
 fn tool_call(place: usize, index: usize, call: &Call<'_>) -> Part {
@@ -253,7 +247,7 @@ fn content_part(raw: &RawValue, field: &dyn Fn() -> String) -> Result<Part, Refu
         return Ok(Part::Text { text, cache: None });
     }
     let refuse = |message: String| Refusal::new(format!("{}.content", field()), message);
-    let part: ContentPart<'_> = serde_json::from_str(raw.get()).map_err(|error| refuse(place_less(&error)))?;
+    let part: ContentPart<'_> = fields::parse(format_args!("{}.content", field()), raw.get())?;
     let cache = part.cache_control.map(cache_mark);
     Ok(match str_of(&part.kind) {
         "text" | "input_text" | "output_text" | "" => Part::Text { text: str_of(&part.text).to_owned(), cache },

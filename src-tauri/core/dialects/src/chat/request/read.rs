@@ -4,36 +4,37 @@ use std::collections::BTreeMap;
 
 use domain::Dialect;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::wire::{Body, Flag};
 use super::{messages, tools};
 use crate::canonical::{Effort, OutputFormat, Reasoning, ReasoningMode, Request, Sampling};
-use crate::lenient::{Amount, Text, Whole, count, some_string, str_of};
+use crate::fields;
+use crate::lenient::{Text, Whole, count, some_string, str_of};
 use crate::translate::Refusal;
 
 pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| Refusal::new("body", "must be text in UTF-8"))?;
-    let body: Body<'_> =
-        serde_json::from_str(text).map_err(|error| Refusal::new("body", format!("must be a JSON object: {error}")))?;
+    let body: Body<'_> = fields::parse("", text)?;
     let mut request = Request::new(str_of(&body.model), Dialect::Chat);
     let list = body.messages.ok_or_else(|| Refusal::new("messages", "is missing: send the conversation"))?;
     messages::read(list, &mut request)?;
     tools::read(&body, &mut request)?;
-    request.stream = flag(body.stream) == Some(true);
+    request.stream = fields::flag("stream", &body.stream)? == Some(true);
     request.wants_usage_chunk = body.stream_options.is_some_and(wants_usage);
-    request.parallel_tool_calls = flag(body.parallel_tool_calls);
-    request.sampling = sampling(&body);
-    request.max_output = count(body.max_completion_tokens).or(count(body.max_tokens));
-    request.reasoning = reasoning(&body);
+    request.parallel_tool_calls = fields::flag("parallel_tool_calls", &body.parallel_tool_calls)?;
+    request.sampling = sampling(&body)?;
+    let limit = fields::whole("max_completion_tokens", body.max_completion_tokens)?;
+    request.max_output = limit.or(fields::whole("max_tokens", body.max_tokens)?);
+    request.reasoning = reasoning(&body, &mut request)?;
     request.output_format = output_format(&body)?;
     request.verbosity = some_string(&body.verbosity);
     request.user = some_string(&body.user).or_else(|| some_string(&body.safety_identifier));
     request.cache_key = some_string(&body.prompt_cache_key);
     request.service_tier = some_string(&body.service_tier);
-    request.metadata = body.metadata.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
-    request.store = flag(body.store);
+    request.metadata = body.metadata.map(|raw| fields::parse("metadata", raw.get())).transpose()?;
+    request.store = fields::flag("store", &body.store)?;
     for name in body.rest.keys() {
         note_dropped(&mut request, name);
     }
@@ -59,37 +60,27 @@ fn wants_usage(raw: &RawValue) -> bool {
     serde_json::from_str::<StreamOptions>(raw.get()).is_ok_and(|options| flag(options.include_usage) == Some(true))
 }
 
-fn sampling(body: &Body<'_>) -> Sampling {
-    let amount = |field: Option<Amount>| field.and_then(|amount| amount.0);
-    let small = |field: Option<Whole>| count(field).and_then(|count| u32::try_from(count).ok());
-    let bias = body.logit_bias.and_then(|raw| serde_json::from_str::<BTreeMap<String, f64>>(raw.get()).ok());
-    Sampling {
-        temperature: amount(body.temperature),
-        top_p: amount(body.top_p),
-        top_k: count(body.top_k),
+fn sampling(body: &Body<'_>) -> Result<Sampling, Refusal> {
+    let bias =
+        body.logit_bias.map(|raw| fields::parse::<BTreeMap<String, f64>>("logit_bias", raw.get())).transpose()?;
+    Ok(Sampling {
+        temperature: fields::amount("temperature", body.temperature)?,
+        top_p: fields::amount("top_p", body.top_p)?,
+        top_k: fields::whole("top_k", body.top_k)?,
         // Beyond 53 bits a seed is no longer exact, and still a seed.
-        seed: amount(body.seed).map(|seed| seed as i64),
-        frequency_penalty: amount(body.frequency_penalty),
-        presence_penalty: amount(body.presence_penalty),
-        stop: body.stop.map(stop).unwrap_or_default(),
-        n: small(body.n),
-        logprobs: flag(body.logprobs),
-        top_logprobs: small(body.top_logprobs),
+        seed: fields::amount("seed", body.seed)?.map(|seed| seed as i64),
+        frequency_penalty: fields::amount("frequency_penalty", body.frequency_penalty)?,
+        presence_penalty: fields::amount("presence_penalty", body.presence_penalty)?,
+        stop: body.stop.map_or_else(|| Ok(Vec::new()), |raw| fields::texts("stop", raw.get()))?,
+        n: fields::small("n", body.n)?,
+        logprobs: fields::flag("logprobs", &body.logprobs)?,
+        top_logprobs: fields::small("top_logprobs", body.top_logprobs)?,
         logit_bias: bias.filter(|bias| !bias.is_empty()),
-    }
-}
-
-/// One text, or several.
-fn stop(raw: &RawValue) -> Vec<String> {
-    if raw.get().starts_with('[') {
-        serde_json::from_str(raw.get()).unwrap_or_default()
-    } else {
-        serde_json::from_str::<Option<String>>(raw.get()).ok().flatten().into_iter().collect()
-    }
+    })
 }
 
 /// What vendors' switches say. The dialect's own word counts first.
-fn reasoning(body: &Body<'_>) -> Reasoning {
+fn reasoning(body: &Body<'_>, request: &mut Request) -> Result<Reasoning, Refusal> {
     #[derive(Default, Deserialize)]
     struct Switch<'a> {
         #[serde(borrow, rename = "type")]
@@ -117,17 +108,21 @@ fn reasoning(body: &Body<'_>) -> Reasoning {
         }
     }
     let [openrouter, thinking, template] = [body.reasoning, body.thinking, body.chat_template_kwargs].map(switch);
-    let qwen = count(body.thinking_budget).map(ReasoningMode::Budget);
-    let qwen = match flag(body.enable_thinking) {
+    let qwen = fields::whole("thinking_budget", body.thinking_budget)?.map(ReasoningMode::Budget);
+    let qwen = match fields::flag("enable_thinking", &body.enable_thinking)? {
         Some(false) => Some(ReasoningMode::Off),
         switched => qwen.or(switched.map(on_or_off)),
     };
-    let said = [effort(str_of(&body.reasoning_effort)), mode(&openrouter), mode(&thinking), qwen, mode(&template)];
-    Reasoning {
+    let own = effort(str_of(&body.reasoning_effort));
+    if own.is_none() && some_string(&body.reasoning_effort).is_some() {
+        note_dropped(request, "reasoning_effort");
+    }
+    let said = [own, mode(&openrouter), mode(&thinking), qwen, mode(&template)];
+    Ok(Reasoning {
         mode: said.into_iter().flatten().next().unwrap_or_default(),
         visible: flag(openrouter.exclude).map(|excludes| !excludes),
         summary: None,
-    }
+    })
 }
 
 fn effort(word: &str) -> Option<ReasoningMode> {

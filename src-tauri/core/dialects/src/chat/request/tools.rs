@@ -13,6 +13,7 @@ use crate::canonical::ids::ToolNames;
 use crate::canonical::tools::Tooling;
 use crate::canonical::{Request, Tool, ToolChoice, ToolKind, schema};
 use crate::client::Client;
+use crate::fields;
 use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
@@ -60,7 +61,9 @@ pub(super) fn read(body: &Body<'_>, request: &mut Request) -> Result<(), Refusal
             ..Tool::default()
         });
     }
-    request.tool_choice = body.tool_choice.or(body.function_call).and_then(choice);
+    let said =
+        body.tool_choice.map(|raw| ("tool_choice", raw)).or(body.function_call.map(|raw| ("function_call", raw)));
+    request.tool_choice = said.map(|(field, raw)| choice(field, raw)).transpose()?;
     Ok(())
 }
 
@@ -105,8 +108,7 @@ fn named(function: ReadFunction<'_>) -> Option<Tool> {
     })
 }
 
-/// A choice that is not understood is none.
-fn choice(raw: &RawValue) -> Option<ToolChoice> {
+fn choice(field: &str, raw: &RawValue) -> Result<ToolChoice, Refusal> {
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(borrow)]
@@ -114,6 +116,8 @@ fn choice(raw: &RawValue) -> Option<ToolChoice> {
     }
     #[derive(Deserialize)]
     struct Choice<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Option<Text<'a>>,
         #[serde(borrow)]
         name: Option<Text<'a>>,
         #[serde(borrow)]
@@ -134,21 +138,26 @@ fn choice(raw: &RawValue) -> Option<ToolChoice> {
         let inner = choice.function.or(choice.custom).and_then(|named| some_string(&named.name));
         inner.or_else(|| some_string(&choice.name))
     }
+    let by_word = |word: &str| match word {
+        "auto" => Ok(ToolChoice::Auto),
+        "none" => Ok(ToolChoice::None),
+        "required" | "any" => Ok(ToolChoice::Any),
+        _ => Err(Refusal::new(field, "must be `auto`, `none`, `required`, or an object that names a tool")),
+    };
     if !raw.get().starts_with('{') {
-        return match serde_json::from_str::<Text<'_>>(raw.get()).ok()?.as_str() {
-            "auto" => Some(ToolChoice::Auto),
-            "none" => Some(ToolChoice::None),
-            "required" | "any" => Some(ToolChoice::Any),
-            _ => None,
-        };
+        return by_word(serde_json::from_str(raw.get()).unwrap_or_default());
     }
-    let choice: Choice<'_> = serde_json::from_str(raw.get()).ok()?;
+    let choice: Choice<'_> = fields::parse(field, raw.get())?;
     match choice.allowed_tools {
-        Some(Allowed { mode, tools }) => Some(ToolChoice::Subset {
+        Some(Allowed { mode, tools }) => Ok(ToolChoice::Subset {
             names: tools.into_iter().filter_map(name).collect(),
             required: str_of(&mode) == "required",
         }),
-        None => name(choice).map(ToolChoice::One),
+        None => {
+            // Some say the word in an object, as Anthropic's clients do.
+            let kind = some_string(&choice.kind).unwrap_or_default();
+            name(choice).map_or_else(|| by_word(&kind), |name| Ok(ToolChoice::One(name)))
+        }
     }
 }
 

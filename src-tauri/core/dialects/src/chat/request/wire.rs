@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::lenient::{Amount, Text, Whole};
+use crate::lenient::{Amount, Text};
 
 #[derive(Deserialize)]
 pub(super) struct Body<'a> {
@@ -26,25 +26,28 @@ pub(super) struct Body<'a> {
     /// Legacy.
     #[serde(borrow)]
     pub(super) function_call: Option<&'a RawValue>,
-    pub(super) parallel_tool_calls: Option<Flag>,
-    pub(super) stream: Option<Flag>,
+    #[serde(borrow)]
+    pub(super) parallel_tool_calls: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) stream: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) stream_options: Option<&'a RawValue>,
     pub(super) temperature: Option<Amount>,
     pub(super) top_p: Option<Amount>,
-    pub(super) top_k: Option<Whole>,
+    pub(super) top_k: Option<Amount>,
     pub(super) seed: Option<Amount>,
     pub(super) frequency_penalty: Option<Amount>,
     pub(super) presence_penalty: Option<Amount>,
     #[serde(borrow)]
     pub(super) stop: Option<&'a RawValue>,
-    pub(super) n: Option<Whole>,
-    pub(super) logprobs: Option<Flag>,
-    pub(super) top_logprobs: Option<Whole>,
+    pub(super) n: Option<Amount>,
+    #[serde(borrow)]
+    pub(super) logprobs: Option<Text<'a>>,
+    pub(super) top_logprobs: Option<Amount>,
     #[serde(borrow)]
     pub(super) logit_bias: Option<&'a RawValue>,
-    pub(super) max_tokens: Option<Whole>,
-    pub(super) max_completion_tokens: Option<Whole>,
+    pub(super) max_tokens: Option<Amount>,
+    pub(super) max_completion_tokens: Option<Amount>,
     #[serde(borrow)]
     pub(super) reasoning_effort: Option<Text<'a>>,
     /// OpenRouter.
@@ -54,8 +57,9 @@ pub(super) struct Body<'a> {
     #[serde(borrow)]
     pub(super) thinking: Option<&'a RawValue>,
     /// Qwen.
-    pub(super) enable_thinking: Option<Flag>,
-    pub(super) thinking_budget: Option<Whole>,
+    #[serde(borrow)]
+    pub(super) enable_thinking: Option<Text<'a>>,
+    pub(super) thinking_budget: Option<Amount>,
     /// vLLM, SGLang.
     #[serde(borrow)]
     pub(super) chat_template_kwargs: Option<&'a RawValue>,
@@ -73,7 +77,8 @@ pub(super) struct Body<'a> {
     pub(super) service_tier: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) metadata: Option<&'a RawValue>,
-    pub(super) store: Option<Flag>,
+    #[serde(borrow)]
+    pub(super) store: Option<Text<'a>>,
     #[serde(flatten)]
     pub(super) rest: BTreeMap<String, IgnoredAny>,
 }

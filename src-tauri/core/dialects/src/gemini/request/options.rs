@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use domain::Dialect;
 use serde_json::value::RawValue;
 
-use super::read::parse;
 use super::wire::{Generation, ThinkingConfig};
 use crate::canonical::reasoning::{self, Asked, asked};
 use crate::canonical::{Effort, OutputFormat, Reasoning, ReasoningMode, Request, Target, Warning, schema};
-use crate::lenient::{Whole, count};
+use crate::fields::{self, parse};
 use crate::translate::Refusal;
 
 /// The most stop sequences that are taken.
@@ -29,10 +28,10 @@ pub(super) fn parse_config(json: &RawValue, dropped: &mut Vec<String>) -> Result
         match name.as_str() {
             "temperature" => config.temperature = parse(&field, json)?,
             "topP" | "top_p" => config.top_p = parse(&field, json)?,
-            "topK" | "top_k" => config.top_k = count(parse::<Option<Whole>>(&field, json)?),
+            "topK" | "top_k" => config.top_k = fields::whole(&field, parse(&field, json)?)?,
             "candidateCount" | "candidate_count" => config.candidate_count = parse(&field, json)?,
             "maxOutputTokens" | "max_output_tokens" => {
-                config.max_output_tokens = count(parse::<Option<Whole>>(&field, json)?)
+                config.max_output_tokens = fields::whole(&field, parse(&field, json)?)?;
             }
             "stopSequences" | "stop_sequences" => {
                 config.stop_sequences = Cow::Owned(parse::<Option<_>>(&field, json)?.unwrap_or_default());

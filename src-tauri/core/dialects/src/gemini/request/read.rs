@@ -3,6 +3,7 @@
 //! A result names its call by id, or by its tool alone: then it answers the first call of that tool which has none yet.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use domain::Dialect;
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use serde_json::value::RawValue;
 use super::wire::{Body, Content, ReadBlob, ReadCall, ReadFile, ReadPart, ReadResponse};
 use super::{options, tools};
 use crate::canonical::{Media, Origin, Part, Request, Role, Source, ToolKind, Turn, arguments, ids, media, reasoning};
+use crate::fields::parse;
 use crate::translate::Refusal;
 
 pub(crate) fn read(body: &[u8], model: &str, stream: bool) -> Result<Request, Refusal> {
@@ -19,13 +21,14 @@ pub(crate) fn read(body: &[u8], model: &str, stream: bool) -> Result<Request, Re
     let mut conversation = Conversation::default();
     let mut request = Request::new(model, Dialect::Gemini);
     request.stream = stream;
-    for part in body.system.iter().map(parts_of).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        let part: ReadPart<'_> = parse("systemInstruction.parts", part.get())?;
+    let system = body.system.map(|system| parts_of("systemInstruction.parts", &system)).transpose()?;
+    for (number, part) in system.into_iter().flatten().enumerate() {
+        let part: ReadPart<'_> = parse(format_args!("systemInstruction.parts[{number}]"), part.get())?;
         let text = part.text.filter(|text| !text.is_empty());
         request.system.extend(text.map(|text| Part::Text { text, cache: None }));
     }
-    for content in &body.contents {
-        conversation.content(content)?;
+    for (place, content) in body.contents.iter().enumerate() {
+        conversation.content(place, content)?;
     }
     request.turns = conversation.turns;
     request.tools = tools::read(&body.tools)?;
@@ -36,7 +39,7 @@ pub(crate) fn read(body: &[u8], model: &str, stream: bool) -> Result<Request, Re
 }
 
 fn members(body: &str) -> Result<Body<'_>, Refusal> {
-    let named: BTreeMap<String, &RawValue> = parse("body", body)?;
+    let named: BTreeMap<String, &RawValue> = parse("", body)?;
     let mut read = Body::default();
     for (name, value) in named {
         match name.as_str() {
@@ -56,13 +59,8 @@ fn members(body: &str) -> Result<Body<'_>, Refusal> {
     Ok(read)
 }
 
-/// Reads what stands at `field`.
-pub(super) fn parse<'a, T: Deserialize<'a>>(field: &str, json: &'a str) -> Result<T, Refusal> {
-    serde_json::from_str(json).map_err(|error| Refusal::new(field, format!("cannot be read: {error}")))
-}
-
 /// A list, one element that should stand in a list, or nothing.
-pub(super) fn list<'a, T: Deserialize<'a>>(field: &str, json: &'a RawValue) -> Result<Vec<T>, Refusal> {
+pub(super) fn list<'a, T: Deserialize<'a>>(field: impl Display, json: &'a RawValue) -> Result<Vec<T>, Refusal> {
     match json.get().as_bytes().first() {
         Some(b'[') => parse(field, json.get()),
         Some(b'n') => Ok(Vec::new()),
@@ -70,8 +68,8 @@ pub(super) fn list<'a, T: Deserialize<'a>>(field: &str, json: &'a RawValue) -> R
     }
 }
 
-fn parts_of<'a>(content: &Content<'a>) -> Result<Vec<&'a RawValue>, Refusal> {
-    content.parts.map_or_else(|| Ok(Vec::new()), |parts| list("contents.parts", parts))
+fn parts_of<'a>(at: impl Display, content: &Content<'a>) -> Result<Vec<&'a RawValue>, Refusal> {
+    content.parts.map_or_else(|| Ok(Vec::new()), |parts| list(at, parts))
 }
 
 #[derive(Default)]
@@ -90,15 +88,15 @@ struct Parts {
 }
 
 impl Conversation {
-    fn content(&mut self, content: &Content<'_>) -> Result<(), Refusal> {
+    fn content(&mut self, place: usize, content: &Content<'_>) -> Result<(), Refusal> {
         let role = match content.role.as_deref() {
             Some("model" | "assistant") => Role::Assistant,
             Some("system") => Role::System,
             _ => Role::User,
         };
         let mut parts = Parts::default();
-        for json in parts_of(content)? {
-            let part: ReadPart<'_> = parse("contents.parts", json.get())?;
+        for (number, json) in parts_of(format_args!("contents[{place}].parts"), content)?.into_iter().enumerate() {
+            let part: ReadPart<'_> = parse(format_args!("contents[{place}].parts[{number}]"), json.get())?;
             self.part(part, json, &mut parts)?;
         }
         parts.results.append(&mut parts.others);

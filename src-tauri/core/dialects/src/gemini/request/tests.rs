@@ -287,10 +287,10 @@ fn what_is_no_request_is_refused_by_field() {
     for (body, field) in [
         (&b"\xff"[..], "body"),
         (b"[]", "body"),
-        (br#"{"contents": [{"parts": [{"text": {}}]}]}"#, "contents.parts"),
+        (br#"{"contents": [{"parts": [{"text": {}}]}]}"#, "contents[0].parts[0].text"),
         (br#"{"contents": "hi"}"#, "contents"),
         (br#"{"generationConfig": {"seed": "x"}}"#, "generationConfig.seed"),
-        (br#"{"tools": [{"functionDeclarations": [{}]}]}"#, "tools.functionDeclarations.name"),
+        (br#"{"tools": [{"functionDeclarations": [{}]}]}"#, "tools[0].functionDeclarations[0].name"),
     ] {
         assert_eq!(read(body, "m", false).expect_err("no request").field, field);
     }

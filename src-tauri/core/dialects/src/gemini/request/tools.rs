@@ -8,22 +8,24 @@ use domain::Dialect;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::read::{list, parse};
+use super::read::list;
 use super::wire::{CallingConfig, Declaration, Empty, Group, ReadDeclaration, ToolConfig};
 use crate::canonical::ids::ToolNames;
 use crate::canonical::tools::Tooling;
 use crate::canonical::{Request, Tool, ToolChoice, ToolKind, schema};
+use crate::fields::parse;
 use crate::translate::Refusal;
 
 pub(super) fn read(groups: &[&RawValue]) -> Result<Vec<Tool>, Refusal> {
     let mut tools = Vec::new();
-    for group in groups {
-        let members: BTreeMap<String, &RawValue> = parse("tools", group.get())?;
+    for (place, group) in groups.iter().enumerate() {
+        let members: BTreeMap<String, &RawValue> = parse(format_args!("tools[{place}]"), group.get())?;
         for (key, value) in members {
             match key.as_str() {
                 "functionDeclarations" | "function_declarations" => {
-                    for declaration in list::<&RawValue>("tools.functionDeclarations", value)? {
-                        tools.push(function(declaration)?);
+                    let at = format!("tools[{place}].functionDeclarations");
+                    for (number, declaration) in list::<&RawValue>(&at, value)?.into_iter().enumerate() {
+                        tools.push(function(&format!("{at}[{number}]"), declaration)?);
                     }
                 }
                 _ if value.get() == "null" => {}
@@ -40,10 +42,10 @@ pub(super) fn read(groups: &[&RawValue]) -> Result<Vec<Tool>, Refusal> {
     Ok(tools)
 }
 
-fn function(json: &RawValue) -> Result<Tool, Refusal> {
-    let declaration: ReadDeclaration = parse("tools.functionDeclarations", json.get())?;
+fn function(at: &str, json: &RawValue) -> Result<Tool, Refusal> {
+    let declaration: ReadDeclaration = parse(at, json.get())?;
     if declaration.name.is_empty() {
-        return Err(Refusal::new("tools.functionDeclarations.name", "is missing: every function needs a name"));
+        return Err(Refusal::new(format!("{at}.name"), "is missing: every function needs a name"));
     }
     let schema =
         declaration.parameters_json_schema.or_else(|| declaration.parameters.as_ref().map(schema::from_gemini));

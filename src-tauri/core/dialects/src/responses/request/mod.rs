@@ -6,5 +6,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::read;
+pub(crate) use read::{read, server_kind};
 pub(crate) use write::write;

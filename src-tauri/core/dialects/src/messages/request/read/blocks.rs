@@ -4,6 +4,7 @@ use domain::Dialect;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::parse;
 use super::wire::{Block, CacheControl, Content, MediaSource};
 use crate::canonical::{CacheMark, Media, Origin, Part, Source, ToolKind, arguments, media, reasoning};
 use crate::lenient::{some_string, str_of};
@@ -24,10 +25,10 @@ pub(super) fn parts(content: Content<'_>, at: &str) -> Result<Vec<Part>, Refusal
 
 fn part(raw: &RawValue, at: &str) -> Result<Part, Refusal> {
     if raw.get().starts_with('"') {
-        let text = serde_json::from_str(raw.get()).map_err(|error| Refusal::new(at, error.to_string()))?;
+        let text = parse(at, raw.get())?;
         return Ok(Part::Text { text, cache: None });
     }
-    let block: Block<'_> = serde_json::from_str(raw.get()).map_err(|error| Refusal::new(at, error.to_string()))?;
+    let block: Block<'_> = parse(at, raw.get())?;
     let cache = mark(block.cache_control.as_ref());
     Ok(match str_of(&block.kind) {
         "text" => Part::Text { text: str_of(&block.text).to_owned(), cache },
@@ -78,10 +79,7 @@ fn result(block: &Block<'_>, cache: Option<CacheMark>, at: &str) -> Result<Part,
         .ok_or_else(|| Refusal::new(format!("{at}.tool_use_id"), "a tool_result block needs the id of its call"))?;
     let at = format!("{at}.content");
     let content = match block.content {
-        Some(raw) => {
-            let content = serde_json::from_str(raw.get()).map_err(|error| Refusal::new(&*at, error.to_string()))?;
-            parts(content, &at)?
-        }
+        Some(raw) => parts(parse(&at, raw.get())?, &at)?,
         None => Vec::new(),
     };
     Ok(Part::ToolResult { call_id, content, is_error: block.is_error.unwrap_or(false), cache })
@@ -89,8 +87,7 @@ fn result(block: &Block<'_>, cache: Option<CacheMark>, at: &str) -> Result<Part,
 
 fn medium(block: &Block<'_>, at: &str) -> Result<Media, Refusal> {
     let raw = block.source.ok_or_else(|| Refusal::new(format!("{at}.source"), "is missing"))?;
-    let source: MediaSource<'_> =
-        serde_json::from_str(raw.get()).map_err(|error| Refusal::new(format!("{at}.source"), error.to_string()))?;
+    let source: MediaSource<'_> = parse(format_args!("{at}.source"), raw.get())?;
     let source = match str_of(&source.kind) {
         "base64" => media::from_base64(str_of(&source.media_type), str_of(&source.data)),
         "url" => media::from_url(str_of(&source.url)),

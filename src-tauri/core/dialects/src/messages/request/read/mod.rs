@@ -1,12 +1,16 @@
 //! Messages requests, into the canonical form.
 
+use std::fmt::Display;
+
 use domain::Dialect;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::canonical::{
     Effort, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling, Tool, ToolChoice, ToolKind, Turn,
 };
-use crate::lenient::{count, some_string, str_of};
+use crate::fields;
+use crate::lenient::{some_string, str_of};
 use crate::translate::Refusal;
 
 mod blocks;
@@ -19,22 +23,22 @@ const FORMAT_NAME: &str = "answer";
 
 pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| Refusal::new("body", "is not UTF-8"))?;
-    let body: Body<'_> = serde_json::from_str(text).map_err(|error| Refusal::new("body", error.to_string()))?;
+    let body: Body<'_> = parse("", text)?;
     let mut request = Request::new(str_of(&body.model), Dialect::Messages);
     request.stream = body.stream.unwrap_or(false);
-    request.reasoning = reasoning(&body);
+    request.reasoning = reasoning(&body)?;
     request.output_format = output_format(&body);
     request.parallel_tool_calls =
         body.tool_choice.as_ref().and_then(|choice| choice.disable_parallel_tool_use).map(|off| !off);
-    request.tool_choice = body.tool_choice.as_ref().and_then(tool_choice);
+    request.tool_choice = body.tool_choice.as_ref().map(tool_choice).transpose()?;
     request.sampling = Sampling {
-        temperature: body.temperature.and_then(|amount| amount.0),
-        top_p: body.top_p.and_then(|amount| amount.0),
-        top_k: count(body.top_k),
+        temperature: fields::amount("temperature", body.temperature)?,
+        top_p: fields::amount("top_p", body.top_p)?,
+        top_k: fields::whole("top_k", body.top_k)?,
         stop: body.stop_sequences.unwrap_or_default().into_iter().map(crate::lenient::Text::into_string).collect(),
         ..Sampling::default()
     };
-    request.max_output = count(body.max_tokens);
+    request.max_output = fields::whole("max_tokens", body.max_tokens)?;
     request.user = body.metadata.and_then(|metadata| some_string(&metadata.user_id));
     request.service_tier = some_string(&body.service_tier);
     request.dropped = body.dropped;
@@ -75,15 +79,22 @@ fn read_message(message: Message<'_>, place: usize, request: &mut Request) -> Re
     Ok(())
 }
 
-fn reasoning(body: &Body<'_>) -> Reasoning {
+/// Reads what stands at `at`; this dialect's paths have dots where others have brackets.
+fn parse<'a, T: Deserialize<'a>>(at: impl Display, json: &'a str) -> Result<T, Refusal> {
+    fields::parse(at, json)
+        .map_err(|refusal| Refusal { field: refusal.field.replace('[', ".").replace(']', ""), ..refusal })
+}
+
+fn reasoning(body: &Body<'_>) -> Result<Reasoning, Refusal> {
     let effort = body.output_config.as_ref().and_then(|config| Effort::parse(str_of(&config.effort)));
     let Some(thinking) = &body.thinking else {
-        return Reasoning { mode: effort.map(ReasoningMode::Effort).unwrap_or_default(), ..Reasoning::default() };
+        return Ok(Reasoning { mode: effort.map(ReasoningMode::Effort).unwrap_or_default(), ..Reasoning::default() });
     };
+    let budget = fields::whole("thinking.budget_tokens", thinking.budget_tokens)?;
     let mode = match str_of(&thinking.kind) {
         "disabled" => ReasoningMode::Off,
         "adaptive" => ReasoningMode::Adaptive(effort),
-        "enabled" => count(thinking.budget_tokens).map_or(ReasoningMode::Adaptive(effort), ReasoningMode::Budget),
+        "enabled" => budget.map_or(ReasoningMode::Adaptive(effort), ReasoningMode::Budget),
         _ => ReasoningMode::Default,
     };
     let visible = match str_of(&thinking.display) {
@@ -92,7 +103,7 @@ fn reasoning(body: &Body<'_>) -> Reasoning {
         // Shown unless the client says otherwise.
         _ => None,
     };
-    Reasoning { mode, visible, summary: None }
+    Ok(Reasoning { mode, visible, summary: None })
 }
 
 fn output_format(body: &Body<'_>) -> OutputFormat {
@@ -109,20 +120,21 @@ fn output_format(body: &Body<'_>) -> OutputFormat {
     })
 }
 
-fn tool_choice(choice: &wire::ToolChoice<'_>) -> Option<ToolChoice> {
+fn tool_choice(choice: &wire::ToolChoice<'_>) -> Result<ToolChoice, Refusal> {
     match str_of(&choice.kind) {
-        "auto" => Some(ToolChoice::Auto),
-        "none" => Some(ToolChoice::None),
-        "any" => Some(ToolChoice::Any),
-        "tool" => some_string(&choice.name).map(ToolChoice::One),
-        _ => None,
+        "auto" => Ok(ToolChoice::Auto),
+        "none" => Ok(ToolChoice::None),
+        "any" => Ok(ToolChoice::Any),
+        "tool" => some_string(&choice.name)
+            .map(ToolChoice::One)
+            .ok_or_else(|| Refusal::new("tool_choice.name", "is missing: name the tool")),
+        other => Err(Refusal::new("tool_choice.type", format!("`{other}` is unknown: use auto, any, tool or none"))),
     }
 }
 
 fn read_tool(raw: &RawValue, place: usize) -> Result<Tool, Refusal> {
     let at = format!("tools.{place}");
-    let tool: wire::Tool<'_> =
-        serde_json::from_str(raw.get()).map_err(|error| Refusal::new(&*at, error.to_string()))?;
+    let tool: wire::Tool<'_> = parse(&at, raw.get())?;
     let kind = match str_of(&tool.kind) {
         "" | "custom" | "function" => ToolKind::Function,
         word => ToolKind::Server(server_tool(word).to_owned()),

@@ -7,7 +7,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::lenient::{Amount, Text, Whole};
+use crate::lenient::{Amount, Text};
 
 /// A whole request. Members without a place here are named in `dropped`.
 #[derive(Debug, Default)]
@@ -21,10 +21,10 @@ pub(super) struct Body<'a> {
     pub(super) output_config: Option<OutputConfig<'a>>,
     /// The older place of `output_config.format`.
     pub(super) output_format: Option<Format<'a>>,
-    pub(super) max_tokens: Option<Whole>,
+    pub(super) max_tokens: Option<Amount>,
     pub(super) temperature: Option<Amount>,
     pub(super) top_p: Option<Amount>,
-    pub(super) top_k: Option<Whole>,
+    pub(super) top_k: Option<Amount>,
     pub(super) stop_sequences: Option<Vec<Text<'a>>>,
     pub(super) stream: Option<bool>,
     pub(super) metadata: Option<Metadata<'a>>,
@@ -130,7 +130,7 @@ pub(super) struct ToolChoice<'a> {
 pub(super) struct Thinking<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Option<Text<'a>>,
-    pub(super) budget_tokens: Option<Whole>,
+    pub(super) budget_tokens: Option<Amount>,
     #[serde(borrow)]
     pub(super) display: Option<Text<'a>>,
 }

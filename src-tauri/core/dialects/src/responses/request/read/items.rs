@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::canonical::reasoning::unseal;
 use crate::canonical::{Origin, Part, Request, Role, ToolKind, Turn};
+use crate::fields;
 use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
@@ -13,10 +14,9 @@ use super::{content, tools, wire};
 
 /// Reads `input`: a text, one item, or a list of both.
 pub(super) fn read(input: &RawValue, request: &mut Request) -> Result<(), Refusal> {
-    let refused = |error: serde_json::Error| Refusal::new("input", format!("is not a list of items: {error}"));
     match input.get().as_bytes().first() {
         Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_str(input.get()).map_err(refused)?;
+            let items: Vec<&RawValue> = fields::parse("input", input.get())?;
             items.into_iter().zip(0_usize..).try_for_each(|(item, at)| one(item, at, request))
         }
         Some(b'{' | b'"') => one(input, 0, request),
@@ -26,13 +26,13 @@ pub(super) fn read(input: &RawValue, request: &mut Request) -> Result<(), Refusa
 }
 
 fn one(raw: &RawValue, at: usize, request: &mut Request) -> Result<(), Refusal> {
-    let refused = |error: serde_json::Error| Refusal::new(format!("input[{at}]"), format!("cannot be read: {error}"));
+    let place = || format!("input[{at}]");
     if raw.get().starts_with('"') {
-        let text: Text<'_> = serde_json::from_str(raw.get()).map_err(refused)?;
+        let text: Text<'_> = fields::parse(format_args!("input[{at}]"), raw.get())?;
         request.turns.push(Turn { role: Role::User, parts: vec![content::text(text.as_str())] });
         return Ok(());
     }
-    let item: wire::Item<'_> = serde_json::from_str(raw.get()).map_err(refused)?;
+    let item: wire::Item<'_> = fields::parse(format_args!("input[{at}]"), raw.get())?;
     match str_of(&item.kind) {
         "message" | "" => message(&item, request),
         "function_call" => {
@@ -46,8 +46,11 @@ fn one(raw: &RawValue, at: usize, request: &mut Request) -> Result<(), Refusal> 
         }
         "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => result(&item, request),
         "reasoning" => reasoning(&item, request),
-        "additional_tools" => tools::read(item.tools.as_deref().unwrap_or_default(), &mut request.tools),
-        "item_reference" => return Err(Refusal::of_stored(format!("input[{at}]"), str_of(&item.id))),
+        "additional_tools" => {
+            let at = format!("{}.tools", place());
+            tools::read(&at, item.tools.as_deref().unwrap_or_default(), &mut request.tools)?;
+        }
+        "item_reference" => return Err(Refusal::of_stored(place(), str_of(&item.id))),
         kind if kind.starts_with("input_") => loose_part(raw, request),
         kind => opaque(kind, raw, request),
     }

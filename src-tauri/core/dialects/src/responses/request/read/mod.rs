@@ -6,7 +6,8 @@ use domain::Dialect;
 use serde_json::value::RawValue;
 
 use crate::canonical::{Effort, OutputFormat, Reasoning, ReasoningMode, Request, Sampling};
-use crate::lenient::{Text, count, some_string, str_of};
+use crate::fields;
+use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
 mod content;
@@ -14,22 +15,24 @@ mod items;
 mod tools;
 mod wire;
 
+pub(crate) use tools::server_kind;
+
 pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
-    let refused = |error: serde_json::Error| Refusal::new("body", format!("is not a request: {error}"));
-    let wire: wire::Body<'_> = serde_json::from_slice(body).map_err(refused)?;
-    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(body).map_err(refused)?;
+    let text = std::str::from_utf8(body).map_err(|_| Refusal::new("body", "must be text in UTF-8"))?;
+    let wire: wire::Body<'_> = fields::parse("", text)?;
+    let members: BTreeMap<String, &RawValue> = fields::parse("", text)?;
     refuse_stored(&members)?;
     let mut request = Request::new(str_of(&wire.model), Dialect::Responses);
-    request.stream = flag(&wire.stream).unwrap_or(false);
+    request.stream = fields::flag("stream", &wire.stream)?.unwrap_or(false);
     request.system.extend(some_string(&wire.instructions).map(|text| content::text(&text)));
-    tools::read(wire.tools.as_deref().unwrap_or_default(), &mut request.tools);
+    tools::read("tools", wire.tools.as_deref().unwrap_or_default(), &mut request.tools)?;
     if let Some(input) = wire.input {
         items::read(input, &mut request)?;
     }
-    request.tool_choice = wire.tool_choice.as_ref().and_then(|choice| tools::choice(choice, &request.tools));
-    request.parallel_tool_calls = flag(&wire.parallel_tool_calls);
-    request.sampling = sampling(&wire);
-    request.max_output = count(wire.max_output_tokens);
+    request.tool_choice = wire.tool_choice.as_ref().map(|choice| tools::choice(choice, &request.tools)).transpose()?;
+    request.parallel_tool_calls = fields::flag("parallel_tool_calls", &wire.parallel_tool_calls)?;
+    request.sampling = sampling(&wire)?;
+    request.max_output = fields::whole("max_output_tokens", wire.max_output_tokens)?;
     request.dropped = unknown(&members);
     if let Some(reasoning) = &wire.reasoning {
         request.reasoning = read_reasoning(reasoning, &mut request.dropped);
@@ -43,7 +46,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     request.service_tier = some_string(&wire.service_tier);
     request.metadata = wire.metadata;
     request.previous_response_id = some_string(&wire.previous_response_id);
-    request.store = flag(&wire.store);
+    request.store = fields::flag("store", &wire.store)?;
     request.include = wire.include.into_iter().flatten().map(Text::into_string).collect();
     Ok(request)
 }
@@ -71,13 +74,13 @@ fn says_something(value: &RawValue) -> bool {
     !matches!(value.get(), "null" | "false" | "{}" | "[]")
 }
 
-fn sampling(wire: &wire::Body<'_>) -> Sampling {
-    Sampling {
-        temperature: wire.temperature.and_then(|amount| amount.0),
-        top_p: wire.top_p.and_then(|amount| amount.0),
-        top_logprobs: count(wire.top_logprobs).and_then(|count| u32::try_from(count).ok()),
+fn sampling(wire: &wire::Body<'_>) -> Result<Sampling, Refusal> {
+    Ok(Sampling {
+        temperature: fields::amount("temperature", wire.temperature)?,
+        top_p: fields::amount("top_p", wire.top_p)?,
+        top_logprobs: fields::small("top_logprobs", wire.top_logprobs)?,
         ..Sampling::default()
-    }
+    })
 }
 
 fn read_reasoning(wire: &wire::Reasoning<'_>, dropped: &mut Vec<String>) -> Reasoning {
@@ -110,13 +113,5 @@ fn format(format: &wire::Format<'_>) -> OutputFormat {
             }
         }
         _ => OutputFormat::Text,
-    }
-}
-
-fn flag(text: &Option<Text<'_>>) -> Option<bool> {
-    match str_of(text) {
-        "true" => Some(true),
-        "false" => Some(false),
-        _ => None,
     }
 }

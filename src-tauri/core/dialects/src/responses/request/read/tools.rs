@@ -6,24 +6,28 @@ use serde_json::value::RawValue;
 
 use crate::canonical::tools::flat_name;
 use crate::canonical::{Namespace, Tool, ToolChoice, ToolKind};
+use crate::fields;
 use crate::lenient::{some_string, str_of};
+use crate::translate::Refusal;
 
 use super::wire;
 
-/// Reads definitions behind those that are there. Namespaces are laid flat; a name that is taken gets a number.
-pub(super) fn read(definitions: &[&RawValue], tools: &mut Vec<Tool>) {
-    for raw in definitions {
-        let Ok(definition) = serde_json::from_str::<wire::Tool<'_>>(raw.get()) else { continue };
+/// Reads definitions, which stand at `at`, behind those that are there. Namespaces are laid flat; a name that is taken
+/// gets a number.
+pub(super) fn read(at: &str, definitions: &[&RawValue], tools: &mut Vec<Tool>) -> Result<(), Refusal> {
+    for (raw, place) in definitions.iter().zip(0_usize..) {
+        let at = format!("{at}[{place}]");
+        let definition: wire::Tool<'_> = fields::parse(&at, raw.get())?;
         if str_of(&definition.kind) != "namespace" {
-            tools.extend(tool(&definition, raw, None));
+            tools.push(tool(&definition, raw, None).ok_or_else(|| nameless(&at))?);
             continue;
         }
         let group = str_of(&definition.name);
-        for raw in definition.tools.iter().flatten() {
-            let Ok(within) = serde_json::from_str::<wire::Tool<'_>>(raw.get()) else { continue };
-            let Some(mut tool) = tool(&within, raw, Some((group, some_string(&definition.description)))) else {
-                continue;
-            };
+        for (raw, place) in definition.tools.iter().flatten().zip(0_usize..) {
+            let at = format!("{at}.tools[{place}]");
+            let within: wire::Tool<'_> = fields::parse(&at, raw.get())?;
+            let within = tool(&within, raw, Some((group, some_string(&definition.description))));
+            let mut tool = within.ok_or_else(|| nameless(&at))?;
             let wish = tool.name.clone();
             let mut number = 2_u32;
             while tools.iter().any(|other| other.name == tool.name) {
@@ -33,6 +37,11 @@ pub(super) fn read(definitions: &[&RawValue], tools: &mut Vec<Tool>) {
             tools.push(tool);
         }
     }
+    Ok(())
+}
+
+fn nameless(at: &str) -> Refusal {
+    Refusal::new(format!("{at}.name"), "is missing: a tool needs a name")
 }
 
 fn tool(definition: &wire::Tool<'_>, raw: &RawValue, group: Option<(&str, Option<String>)>) -> Option<Tool> {
@@ -64,7 +73,7 @@ fn tool(definition: &wire::Tool<'_>, raw: &RawValue, group: Option<(&str, Option
 }
 
 /// The canonical word for a tool of the vendor: its type without the version.
-pub(super) fn server_kind(written: &str) -> &str {
+pub(crate) fn server_kind(written: &str) -> &str {
     match written {
         "computer_use_preview" | "computer-preview" => "computer",
         _ if written.starts_with("web_search") => "web_search",
@@ -86,17 +95,18 @@ pub(super) fn name_of<'t>(tools: &'t [Tool], namespace: &str, name: &'t str) -> 
     }
 }
 
-pub(super) fn choice(choice: &wire::Choice<'_>, tools: &[Tool]) -> Option<ToolChoice> {
+pub(super) fn choice(choice: &wire::Choice<'_>, tools: &[Tool]) -> Result<ToolChoice, Refusal> {
+    let unknown = || Refusal::new("tool_choice", "must be `auto`, `none`, `required`, or an object that names a tool");
     match (choice.word.as_ref(), &choice.object) {
-        ("auto", _) => Some(ToolChoice::Auto),
-        ("none", _) => Some(ToolChoice::None),
-        ("required" | "any", _) => Some(ToolChoice::Any),
+        ("auto", _) => Ok(ToolChoice::Auto),
+        ("none", _) => Ok(ToolChoice::None),
+        ("required" | "any", _) => Ok(ToolChoice::Any),
         (_, Some(object)) if str_of(&object.kind) == "allowed_tools" => {
             let names = object.tools.iter().flatten().filter_map(|tool| chosen(tool, tools)).collect();
-            Some(ToolChoice::Subset { names, required: str_of(&object.mode) == "required" })
+            Ok(ToolChoice::Subset { names, required: str_of(&object.mode) == "required" })
         }
-        (_, Some(object)) => chosen(object, tools).map(ToolChoice::One),
-        (_, None) => None,
+        (_, Some(object)) => chosen(object, tools).map(ToolChoice::One).ok_or_else(unknown),
+        (_, None) => Err(unknown()),
     }
 }
 

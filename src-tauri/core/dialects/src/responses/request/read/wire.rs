@@ -10,7 +10,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::lenient::{Amount, Text, Whole};
+use crate::lenient::{Amount, Text};
 
 /// Everything of a request that translates.
 #[derive(Debug, Deserialize)]
@@ -31,8 +31,8 @@ pub(super) struct Body<'a> {
     pub(super) parallel_tool_calls: Option<Text<'a>>,
     pub(super) temperature: Option<Amount>,
     pub(super) top_p: Option<Amount>,
-    pub(super) top_logprobs: Option<Whole>,
-    pub(super) max_output_tokens: Option<Whole>,
+    pub(super) top_logprobs: Option<Amount>,
+    pub(super) max_output_tokens: Option<Amount>,
     #[serde(borrow)]
     pub(super) reasoning: Option<Reasoning<'a>>,
     #[serde(borrow)]

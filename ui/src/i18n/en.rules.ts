@@ -1,0 +1,113 @@
+/** English words of what errors of a provider mean. */
+import { counter } from "./plural";
+
+const count = counter("en");
+
+export const rules = {
+  title: "Rules",
+  help: "What an error of a provider means, where you know more about it than OmniRoute.",
+  add: "New rule",
+  addAction: "Say what an error means",
+  /** Beside an error that was not understood. */
+  fromError: "Make a rule for this error",
+  filter: "Filter rules",
+  fields: {
+    providerErrorRules: {
+      label: "Rules for errors",
+      help: "What an error of a provider means, what rests for it, and for how long.",
+    },
+  },
+  emptyTitle: "No rule of your own yet",
+  emptyHelp:
+    "OmniRoute reads an error by its status and by the words it knows. Where a provider of yours words one differently, a rule says what it means.",
+  example: {
+    title: "For example",
+    said: (status: string, text: string) => `A provider answers ${status} with “${text}”.`,
+    without: "Without a rule, a 400 is the request's own fault: the agent gets it back, and nobody else is asked.",
+    withRule:
+      "With one, it means that this connection's quota is used up: the next connection answers, and this one rests for a while.",
+    text: "daily cap reached",
+  },
+  count: (n: number, most: number) => `${n} of at most ${count(most, "rule", "rules")}`,
+  full: (most: number) => `There are ${most} rules already, and no more fit. Delete one first.`,
+  orderHelp: "Of a provider's rules the first that fits counts. Drag to reorder, or use the arrow keys on the handle.",
+  rulesOf: (provider: string) => `Rules of ${provider}`,
+  notConnected: "No connection leads to this provider at the moment.",
+  columns: {
+    status: "Status",
+    match: "The error says",
+    scope: "Rests",
+    reason: "Counts as",
+    rest: "For",
+  },
+  handle: (rule: string, position: number, of: number) => `Move ${rule}, position ${position} of ${of}`,
+  moved: (rule: string, position: number, of: number) => `${rule} is now at position ${position} of ${of}`,
+  name: (status: number, match: string) => `${status} “${match}”`,
+  scopes: {
+    connection: { label: "This connection", help: "The account with all its models; the next connection is asked." },
+    model: { label: "The model alone", help: "This model on this connection; its other models go on." },
+    provider: {
+      label: "As usual",
+      help: "The rule only says what the error counts as; its status and the kind of provider decide who rests.",
+    },
+  },
+  /** For a refusal with the scope of a connection. */
+  refusalHelp: "A refusal does not heed this: who rests is as usual.",
+  reasonHelp: {
+    quota_exhausted: "Nothing is left of what the account may use.",
+    rate_limit_exceeded: "Too many requests in a short time.",
+    model_capacity: "The provider has no room for this model right now.",
+    server_error: "The provider has a problem of its own.",
+    auth_error: "The key or sign-in is not accepted. With status 401 it stays out until it is renewed.",
+    forbidden: "The account may not do this.",
+    not_found: "The model does not exist there; a combo goes on with its next step.",
+    unknown: "The status alone decides: a 403 is a refusal, anything else a problem of the provider.",
+  },
+  asUsual: "as usual",
+  notAtAll: "not at all",
+  heldTo: (span: string) => `held to ${span}`,
+  addTitle: "New rule",
+  editTitle: (rule: string) => `Rule ${rule}`,
+  condition: "When",
+  consequence: "Then",
+  provider: "Provider",
+  pickProvider: "Choose a provider",
+  searchProvider: "Search or type a provider's id",
+  noProvider: "No provider is known. Type its id.",
+  inUse: "In use",
+  others: "All others",
+  status: "Status",
+  match: "The error says",
+  matchHelp: "A part of its text, in upper or lower case alike.",
+  scope: "Rests",
+  reason: "Counts as",
+  rest: "For",
+  restPlaceholder: "as usual",
+  restHelp: (ceiling: string) =>
+    `Such as 90 s, 10 min or 6 h; empty is as usual. Further failures double it, up to ${ceiling}. A time that the provider names itself may go before.`,
+  restHeld: (ceiling: string) => `A rest that the provider did not announce lasts ${ceiling} at most.`,
+  restCeiling: "Change that",
+  problems: {
+    status: (lowest: number, highest: number) => `A status from ${lowest} to ${highest}.`,
+    match: "Some of the error's text.",
+    scope: "The gateway knows no such scope.",
+    reason: "The gateway knows no such meaning.",
+    cooldownMs: (longest: string) => `A length of time such as 90 s or 6 h, at most ${longest}.`,
+  },
+  recent: {
+    title: (provider: string) => `Last errors of ${provider}`,
+    help: "Choose one to start from it.",
+    none: (provider: string) => `No error of ${provider} is on record, so there is nothing to try the rule on.`,
+    fits: (n: number, of: number) => (n === 0 ? "The rule fits none of them." : `The rule fits ${n} of ${of}.`),
+    fitting: "The rule fits",
+  },
+  create: "Add rule",
+  save: "Save",
+  saved: (provider: string) => `Rule of ${provider} saved. The next error is read by it.`,
+  delete: "Delete",
+  deleted: (rule: string) => `${rule} was deleted`,
+  restored: (rule: string) => `${rule} is back`,
+  allDeleted: "Your rules were taken away",
+  allRestored: "Your rules are back",
+  notFound: "This rule no longer exists",
+};
