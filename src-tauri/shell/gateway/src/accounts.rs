@@ -2,6 +2,7 @@
 //! provider's strategy says (gateway specification, 3.11; resilience specification, 9). `routing` decides; here it is told
 //! who may be asked.
 
+use domain::client_key::ClientKey;
 use domain::{ConnectionId, Outcome, ProviderId};
 use rand::Rng;
 use routing::Target;
