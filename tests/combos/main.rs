@@ -4,10 +4,15 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
 mod answers;
+mod auto;
+mod distinct;
+mod fitting;
+mod foretold;
 mod gates;
 mod hedging;
 mod quota_share;
 mod relay;
+mod repeats;
 mod simulate;
 mod strategies;
 mod team;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use domain::Millis;
+use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -49,6 +50,46 @@ async fn an_incident_replayed_with_a_second_target_shows_fewer_failures() {
     assert!(told["after"]["switches"].as_u64() > Some(0), "{told}");
     assert_eq!(told, simulated(&team, body).await, "equal seed, equal answer");
     assert_eq!(team.calls(), calls, "nothing was sent");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_replay_of_what_was_comes_to_the_figures_that_were_recorded() {
+    let team = Team::start().await;
+    let anthropic = team.world.connect("anthropic", "d").await;
+    let steps = json!(["openai/gpt-5-nano", "anthropic/claude-fable-5-1"]);
+    team.combo("priced", "priority", steps, json!({ "maxRetries": 0, "disableSessionStickiness": true })).await;
+    for minute in 0..40 {
+        match minute {
+            8 => team.fails(0, 503),
+            20 => drop(team.world.script(&anthropic).then(Step::error(503, "it does not work"))),
+            24 => drop(team.world.script(&anthropic).then(Step::ok("fine again"))),
+            30 => team.recovers(0),
+            _ => {}
+        }
+        team.ask("priced").await;
+        team.world.advance(Millis::minutes(1));
+    }
+    let rows = team.world.wait_for_rows(40).await;
+    let body = json!({ "mode": "replay", "hours": 2, "combo": "priced", "seed": 1, "change": {} });
+    let told = simulated(&team, body).await;
+    let sum = |name: &str| rows.iter().filter_map(|row| row[name].as_f64()).sum::<f64>();
+    let failures = rows.iter().filter(|row| row["outcome"] == "failure").count();
+    let mut switches = 0;
+    for row in &rows {
+        let path = format!("/api/requests/{}", row["id"].as_str().expect("an id"));
+        let story = team.world.managed(Method::GET, &path, None).await;
+        let attempts = story["trace"]["attempts"].as_array().expect("attempts").clone();
+        switches += attempts.windows(2).filter(|two| two[0]["connectionId"] != two[1]["connectionId"]).count();
+    }
+    assert!(failures > 0 && switches > 0 && sum("cost") > 0.0, "{told}");
+    assert_eq!(told["before"], told["after"], "nothing was changed");
+    let before = &told["before"];
+    assert_eq!((&told["requests"], &before["failuresSeenByClient"]), (&json!(40), &json!(failures)), "{told}");
+    assert_eq!(before["dispatches"].as_f64(), Some(sum("attempts")), "{told}");
+    assert_eq!((&before["switches"], &before["waits"]), (&json!(switches), &json!(0)), "{told}");
+    let cost = before["cost"].as_f64().expect("a sum");
+    assert!((cost - sum("cost")).abs() < 1e-9, "{cost} of {}: {told}", sum("cost"));
     team.world.check_invariants().await;
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::team::{PROVIDERS, Team, models, told, who};
 
-fn counted(served: &[usize]) -> [usize; 3] {
+pub(crate) fn counted(served: &[usize]) -> [usize; 3] {
     [0, 1, 2].map(|n| served.iter().filter(|who| **who == n).count())
 }
 
@@ -133,7 +133,7 @@ async fn what_served_last() {
 }
 
 /// Utilisation of the five-hour and the weekly window as a subscription's replies announce it.
-fn used(session: f64, weekly: f64, resets_in: u64, now: u64) -> Vec<(&'static str, String)> {
+pub(crate) fn used(session: f64, weekly: f64, resets_in: u64, now: u64) -> Vec<(&'static str, String)> {
     let reset = (now / 1_000 + resets_in).to_string();
     vec![
         ("anthropic-ratelimit-unified-5h-utilization", session.to_string()),
@@ -143,7 +143,7 @@ fn used(session: f64, weekly: f64, resets_in: u64, now: u64) -> Vec<(&'static st
     ]
 }
 
-fn json_headers() -> http::HeaderMap {
+pub(crate) fn json_headers() -> http::HeaderMap {
     http::HeaderMap::from_iter([(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"))])
 }
 

@@ -10,7 +10,7 @@ use crate::team::{Team, models, who};
 const REFUSAL: &str = "Invalid 'tools': maximum number of tools is 64";
 
 /// Asks with so many tools.
-async fn ask(team: &Team, model: &str, tools: usize) -> Reply {
+pub(crate) async fn ask(team: &Team, model: &str, tools: usize) -> Reply {
     let tools: Vec<Value> = (0..tools)
         .map(|n| json!({ "type": "function", "function": { "name": format!("t{n}"), "parameters": { "type": "object" } } }))
         .collect();

@@ -938,8 +938,8 @@ export type ExplainQuery = {
 	/**  As if the agent presented this key: only its models and connections. Without restrictions when absent. */
 	keyId?: string | null,
 	/**
-	 *  The conversation, by its tag in the request log. On a name that stands for one model it has an effect only while
-	 *  sessions stay with their account, and is then the session as its client names it.
+	 *  The session, as its client names it in a header. On a name that stands for one model it has an effect only while
+	 *  sessions stay with their account.
 	 */
 	sessionKey?: string | null,
 	/**  How many tools the request brings. */
@@ -1439,7 +1439,7 @@ export type PreviewedFactor = {
 export type PreviewedRequest = {
 	/**  As if the agent presented this key; without restrictions when absent. */
 	keyId?: string | null,
-	/**  The conversation, by its tag in the request log. */
+	/**  The session, as its client names it in a header. */
 	sessionKey?: string | null,
 	/**  How many tools the request brings. */
 	tools?: number | null,

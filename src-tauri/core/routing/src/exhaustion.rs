@@ -55,7 +55,7 @@ fn after_failures(journey: &Journey) -> Answer {
     if journey.failures().all(|failure| failure.reason == Reason::ContentStall) {
         return plain(504, code::STREAM_CONTENT_STALL);
     }
-    let mut statuses = journey.failures().map(|failure| failure.status.unwrap_or(status_of(failure.reason)));
+    let mut statuses = statuses(journey);
     let first = statuses.next().unwrap_or(502);
     if statuses.all(|status| status == first) && first != 401 && first != 403 {
         return Answer {
@@ -63,10 +63,17 @@ fn after_failures(journey: &Journey) -> Answer {
             ..plain(first, code_of(first))
         };
     }
-    let timed_out = journey
-        .failures()
-        .any(|failure| matches!(failure.reason, Reason::ResponseStartTimeout | Reason::StreamIdleTimeout));
+    mixed(journey)
+}
+
+/// Several things went wrong: whether time ran out is what helps to know, here or behind the upstream.
+fn mixed(journey: &Journey) -> Answer {
+    let timed_out = statuses(journey).any(|status| matches!(status, 408 | 504 | 524));
     if timed_out { plain(504, code::GATEWAY_TIMEOUT) } else { plain(502, code::BAD_GATEWAY) }
+}
+
+fn statuses(journey: &Journey) -> impl Iterator<Item = u16> {
+    journey.failures().map(|failure| failure.status.unwrap_or(status_of(failure.reason)))
 }
 
 fn nothing_attempted(journey: &Journey, now: Timestamp) -> Answer {
@@ -291,6 +298,8 @@ mod tests {
                 None,
             ),
             (failed(&[(Some(529), Overloaded, None)]), 529, "overloaded", None),
+            (failed(&[(Some(504), ServerError, None), (Some(500), ServerError, None)]), 504, "gateway_timeout", None),
+            (failed(&[(Some(408), ServerError, None), (Some(429), RateLimit, None)]), 504, "gateway_timeout", None),
         ] {
             let answer = answer(&journey, Timestamp::ZERO);
             assert_eq!((answer.status, answer.code), (status, code));

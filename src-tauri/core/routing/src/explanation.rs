@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::plan::Taste;
 use crate::score::Breakdown;
 use crate::score::fitness::Layers;
+use crate::stickiness;
 use crate::strategies::auto::{self, Profile};
 use crate::strategies::{cache_optimized, headroom, lkgp, p2c, reset_aware, reset_window};
 use crate::target::Target;
@@ -47,6 +48,8 @@ pub fn explain(
         let (profile, layers) = (Profile::default(), Layers::default());
         let Taste { profile, layers } = taste.unwrap_or(Taste { profile: &profile, layers: &layers });
         let last_good = lkgp::find(targets, view, &memory.last_good);
+        let request = stickiness::recalled(view, &memory.sessions);
+        let view = &View { request: &request, ..*view };
         let scene = auto::Scene { profile, layers, last_good, incident: auto::incident(targets) };
         for (index, factors) in auto::explain(targets, view, &scene) {
             explanations[index].figures =

@@ -337,6 +337,8 @@ fn by_score(
     let (profile, layers) = (Profile::default(), Layers::default());
     let Taste { profile, layers } = taste.unwrap_or(Taste { profile: &profile, layers: &layers });
     let last_good = lkgp::find(&pool.targets, view, &memory.last_good);
+    let request = stickiness::recalled(view, &memory.sessions);
+    let view = &View { request: &request, ..*view };
     let scene = auto::Scene { profile, layers, last_good, incident };
     let choice = auto::rank(&pool.targets, view, &scene, &mut memory.auto, rng)
         .map_err(|over| Refusal { cause: Cause::OverBudget(over), left_out: std::mem::take(&mut pool.left_out) })?;

@@ -8,6 +8,7 @@ use domain::{Millis, Timestamp};
 
 use crate::lru::Lru;
 use crate::target::Target;
+use crate::view::{RequestFacts, View};
 use crate::window;
 
 /// How long a conversation is remembered after its last request.
@@ -81,6 +82,13 @@ fn find<'m>(pins: &'m Lru<Pin>, name: &str, now: Timestamp) -> Option<&'m str> {
 
 fn keep(pins: &mut Lru<Pin>, name: &str, execution_key: &str, now: Timestamp) {
     pins.insert(name, Pin { execution_key: execution_key.to_owned(), at: now });
+}
+
+/// The request as `auto` weighs it: with the target that served its conversation last.
+pub fn recalled(view: &View<'_>, sessions: &Sessions) -> RequestFacts {
+    let session = view.request.session.as_deref();
+    let path = session.and_then(|session| sessions.of(view.combo, session, view.now));
+    RequestFacts { session_path: path.map(str::to_owned), ..view.request.clone() }
 }
 
 /// Whether a pin speaks of this target: itself, or a combo that stands for it.

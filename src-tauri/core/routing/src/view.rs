@@ -20,7 +20,7 @@ pub struct RequestFacts {
     pub cache_key: Option<String>,
     /// First 16 hexadecimal digits of the SHA-256 of the first user message (3.3.7).
     pub session: Option<String>,
-    /// Execution key that served this session last, where known.
+    /// Execution key that served this session last; filled in where a plan knows it ([`crate::stickiness::recalled`]).
     pub session_path: Option<String>,
     pub tags: Vec<String>,
     pub needs: Needs,

@@ -13,7 +13,7 @@ use settings::Settings;
 use crate::combo::{bare_target, facts_of};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
-use crate::plan::Step;
+use crate::plan::{Asker, Step};
 use crate::session_name;
 
 /// Whose turn it is.
@@ -34,7 +34,8 @@ impl Gateway {
 }
 
 /// The steps of one provider and model, which come in the order of priority, as they are asked.
-pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, key: Option<&ClientKey>, mut steps: Vec<Step>) -> Vec<Step> {
+pub(crate) fn in_order(gateway: &Gateway, asker: &Asker<'_>, mut steps: Vec<Step>) -> Vec<Step> {
+    let Asker { key, turn, fills_first, .. } = *asker;
     let preferred = key.map(|key| key.preferred_connections.as_slice()).unwrap_or_default();
     if let Some(key) = key.filter(|_| !preferred.is_empty()) {
         steps.sort_by_key(|step| key.preference(&step.candidate.connection));
@@ -48,7 +49,7 @@ pub(crate) fn in_order(gateway: &Gateway, turn: Turn<'_>, key: Option<&ClientKey
         return steps;
     }
     let strategy = settings.routing.strategy_of(&provider);
-    if steps.len() < 2 || takes_no_turns(strategy) {
+    if steps.len() < 2 || fills_first || takes_no_turns(strategy) {
         return steps;
     }
     let targets = targets(gateway, &steps);

@@ -24,6 +24,7 @@ use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::plan::{self, Asker, Step};
 use crate::quota_pools;
+use crate::session_name;
 
 /// Strategy of a name that stands for one model.
 const SINGLE: &str = "single";
@@ -118,7 +119,7 @@ pub struct Outlook {
 /// What is asked, as far as routing looks at it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// The conversation, in the words of whoever asks.
+    /// The session, as its client names it.
     pub session: Option<String>,
     /// Tools that the request brings.
     pub tools: u32,
@@ -141,7 +142,7 @@ impl Question {
         };
         RequestFacts {
             cache_key: self.session.clone(),
-            session: self.session.clone(),
+            session: self.session.as_deref().map(session_name::hashed_for_combos),
             needs,
             estimated_tokens: self.input.saturating_add(self.output.unwrap_or(0)),
             tool_count: self.tools,

@@ -43,6 +43,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) quota_cutoff: bool,
     /// It asks by way of a quota pool, which turns nobody away for want of a place.
     pub(crate) shares: bool,
+    /// Of a provider's accounts the first serves until it cannot, however they otherwise take turns.
+    pub(crate) fills_first: bool,
     pub(crate) turn: Turn<'a>,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Asker<'a> {
             tools: request.glance.tool_count,
             quota_cutoff: true,
             shares: false,
+            fills_first: false,
             turn: Turn::Of(request),
         }
     }
@@ -63,7 +66,17 @@ impl<'a> Asker<'a> {
     /// Nobody in particular, who asks a provider for text.
     pub(crate) fn anybody(operation: Operation, key: Option<&'a ClientKey>, caller: Caller) -> Self {
         let turn = Turn::Nobody(None);
-        Asker { operation, stream: false, key, caller, tools: 0, quota_cutoff: true, shares: false, turn }
+        Asker {
+            operation,
+            stream: false,
+            key,
+            caller,
+            tools: 0,
+            quota_cutoff: true,
+            shares: false,
+            fills_first: false,
+            turn,
+        }
     }
 }
 
@@ -138,7 +151,7 @@ fn rank_among(
             Some(Step { candidate, entry, provider: Arc::clone(provider), operation, is_chosen })
         })
         .collect();
-    let steps = if is_chosen { accounts::in_order(gateway, asker.turn, asker.key, steps) } else { steps };
+    let steps = if is_chosen { accounts::in_order(gateway, asker, steps) } else { steps };
     let exclusions = excluded
         .into_iter()
         .map(|(candidate, exclusion)| {

@@ -7,6 +7,7 @@ use routing::view::{Needs, RequestFacts, Task};
 use sha2::{Digest, Sha256};
 
 use crate::ingress::ClientRequest;
+use crate::session_name::{self, hashed_for_combos};
 
 /// The longest `prompt_cache_key` that is taken for one, in bytes.
 const CACHE_KEY: usize = 4_096;
@@ -31,7 +32,7 @@ pub(crate) fn of(request: &ClientRequest) -> RequestFacts {
     facts.needs.structured_output = asked.output_format != OutputFormat::Text;
     facts.needs.reasoning = asked.reasoning.is_wanted();
     facts.tags = tags(asked);
-    facts.session = session(asked);
+    facts.session = session_name::stated(request).map(|name| hashed_for_combos(&name)).or_else(|| session(asked));
     facts.cache_key = cache_key(asked);
     facts.task = task(asked);
     facts
@@ -68,7 +69,7 @@ fn tags(asked: &Request) -> Vec<String> {
     }
 }
 
-/// The conversation: what it began with does not change while it goes on.
+/// A conversation without a name: what it began with does not change while it goes on.
 fn session(asked: &Request) -> Option<String> {
     let first = asked.turns.iter().find(|turn| turn.role == Role::User)?;
     let mut hash = Sha256::new();

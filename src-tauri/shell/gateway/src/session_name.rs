@@ -20,6 +20,12 @@ pub(crate) fn of(request: &ClientRequest) -> Option<String> {
     in_headers(&request.headers).or_else(hint).or_else(|| beginning(request))
 }
 
+/// The same, but only if a header says it: such a session is one whatever its requests begin with, and another session is
+/// another one although it begins alike (gateway specification, 3.3, step 7).
+pub(crate) fn stated(request: &ClientRequest) -> Option<String> {
+    in_headers(&request.headers)
+}
+
 fn in_headers(headers: &HeaderMap) -> Option<String> {
     header::SESSION_NAMES.iter().find_map(|name| named(&String::from_utf8_lossy(headers.get(*name)?.as_bytes())))
 }
@@ -42,8 +48,17 @@ fn beginning(request: &ClientRequest) -> Option<String> {
 
 /// Under which a session is remembered at a provider: each has its own.
 pub(crate) fn hashed(provider: &ProviderId, name: &str) -> String {
+    digest(provider.as_str(), name)
+}
+
+/// Under which combos remember a session that has a name.
+pub(crate) fn hashed_for_combos(name: &str) -> String {
+    digest("", name)
+}
+
+fn digest(space: &str, name: &str) -> String {
     let mut hash = Sha256::new();
-    hash.update(provider.as_str());
+    hash.update(space);
     hash.update(":");
     hash.update(name);
     hash.finalize().iter().fold(String::with_capacity(64), |mut digits, byte| {

@@ -14,11 +14,13 @@
 //! | something behind a passing limit | 429 `all_targets_rate_limited` |
 //! | anything else | 503 `ALL_TARGETS_SKIPPED` |
 
+use std::collections::BTreeMap;
+
 use domain::wire::{code, header, reason};
 use domain::{Exclusion, Mechanism, Millis, ProviderId, Reason, Timestamp};
 use serde::Serialize;
 
-use super::{Answer, after_failures, code_of};
+use super::{Answer, after_failures, code_of, mixed};
 use crate::combo::Strategy;
 use crate::decision::Stop;
 use crate::journey::Journey;
@@ -31,8 +33,6 @@ const LISTED: usize = 64;
 const LONGEST_HEADER: usize = 900;
 /// Longest wait that is announced.
 const LONGEST_WAIT: Millis = Millis::hours(1);
-/// Added to a wait, so that it does not end a moment too soon (resilience specification, 15.2).
-const MARGIN: Millis = Millis::new(50);
 
 /// How a combo came to its end.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ pub struct Terminal<'a> {
     pub timed_out: bool,
     /// A protected first target that failed is answered with 502, as if nothing stood before it (gateway specification, 3.8).
     pub protected_as_502: bool,
+    /// Everybody is kept away by now, and the first is back then ([`back_at`]).
+    pub back_at: Option<Timestamp>,
     pub now: Timestamp,
 }
 
@@ -119,11 +121,9 @@ pub fn refused(cause: &Cause, terminal: &Terminal<'_>) -> ComboAnswer {
     finished(plain(status, code), why, None, terminal)
 }
 
-/// When trying again could help, for every strategy: the soonest end of a passing limit or of a break, with its margin.
-/// Exhausted quotas, refused credentials, missing models and unknown causes are not waited for (15.2).
-pub fn recovers_at<'a>(left_out: impl IntoIterator<Item = &'a LeftOut>) -> Option<Timestamp> {
-    let until = left_out.into_iter().filter_map(spared).filter(|exclusion| passes(exclusion) || is_break(exclusion));
-    until.filter_map(|exclusion| exclusion.until).min().map(|until| until + MARGIN)
+/// When the first target is back, of those that are kept away by these, as far as time alone brings one back.
+pub fn back_at<'a>(kept_away: impl IntoIterator<Item = &'a Exclusion>) -> Option<Timestamp> {
+    kept_away.into_iter().filter(|exclusion| is_timer(exclusion)).filter_map(|exclusion| exclusion.until).min()
 }
 
 /// One warning line about a weighted combo that had nobody to draw; none for other ends.
@@ -196,10 +196,17 @@ fn after_attempts(terminal: &Terminal<'_>) -> Answer {
         let status = last_status(journey).filter(|status| (400..500).contains(status)).unwrap_or(404);
         return plain(status, code_of(status));
     }
-    let mut answer = after_failures(journey);
-    let left = passing(terminal).map(|until| until.since(terminal.now));
-    answer.retry_after = answer.retry_after.into_iter().chain(left).min();
+    let mut answer =
+        if failed().next().is_some() && was_refused(journey) { mixed(journey) } else { after_failures(journey) };
+    let known = passing(terminal).into_iter().chain(terminal.back_at).map(|until| until.since(terminal.now));
+    answer.retry_after = answer.retry_after.into_iter().chain(known).min();
     answer
+}
+
+/// Whether a target's last word was that it does not take the request.
+fn was_refused(journey: &Journey) -> bool {
+    let last: BTreeMap<_, _> = journey.attempts.iter().map(|attempt| (&attempt.execution_key, &attempt.kind)).collect();
+    last.values().any(|kind| *kind == Reason::InvalidRequest.kind())
 }
 
 fn last_status(journey: &Journey) -> Option<u16> {

@@ -66,6 +66,7 @@ fn run(strategy: Strategy, left_out: &[(Target, LeftOut)], journey: &Journey, st
         journey,
         stop,
         timed_out: false,
+        back_at: None,
         protected_as_502: false,
         now: NOW,
     })
@@ -229,6 +230,7 @@ fn an_end_of_our_own_has_its_own_code() {
         journey: &asked,
         stop: Some(Stop::ProtectedTarget),
         timed_out: false,
+        back_at: None,
         protected_as_502: true,
         now: NOW,
     };
@@ -241,6 +243,7 @@ fn an_end_of_our_own_has_its_own_code() {
         journey: &nothing,
         stop: None,
         timed_out: true,
+        back_at: None,
         protected_as_502: false,
         now: NOW,
     };
@@ -266,6 +269,7 @@ fn what_nobody_could_ever_serve_is_refused_with_the_reason_of_each() {
         journey: &journey,
         stop: None,
         timed_out: false,
+        back_at: None,
         protected_as_502: false,
         now: NOW,
     };
@@ -299,27 +303,36 @@ fn lists_are_bounded_and_name_no_account() {
     assert!(!serde_json::to_string(&failed.diagnostics).expect("json").contains("account"));
 }
 
-/// CR-01, CR-05, CR-06, CR-07, CR-15
 #[test]
-fn only_what_passes_is_waited_for_and_the_soonest_of_it() {
+fn only_what_time_ends_brings_somebody_back_and_the_soonest_of_it() {
     use Mechanism::*;
-    for (sparing, wait) in [
-        (vec![(ModelLockout, Some(60_000), Some(Reason::RateLimit))], Some(60_050)),
-        (
-            vec![
-                (ModelLockout, Some(50_000), Some(Reason::RateLimit)),
-                (ConnectionCooldown, Some(20_000), Some(Reason::Overloaded)),
-            ],
-            Some(20_050),
-        ),
-        (vec![(CircuitBreaker, Some(9_000), None)], Some(9_050)),
-        (vec![(ModelLockout, Some(9_000), Some(Reason::QuotaExhausted))], None),
-        (vec![(ConnectionCooldown, Some(9_000), Some(Reason::Auth))], None),
-        (vec![(ModelLockout, Some(9_000), None)], None),
-        (vec![(TerminalState, None, Some(Reason::RateLimit))], None),
+    for (sparing, back) in [
+        (vec![(ModelLockout, Some(50_000), Some(Reason::RateLimit)), (CircuitBreaker, Some(9_000), None)], Some(9_000)),
+        (vec![(ConnectionCooldown, Some(3_000), None), (TerminalState, None, None)], Some(3_000)),
+        (vec![(KeyLimit, Some(9_000), None)], None),
+        (vec![(SwitchedOff, None, None)], None),
     ] {
         let left_out = spared_by(&sparing);
-        let found = recovers_at(left_out.iter().map(|(_, left_out)| left_out));
-        assert_eq!(found, wait.map(|wait| NOW + Millis::new(wait)), "{sparing:?}");
+        let found = back_at(left_out.iter().filter_map(|(_, left_out)| spared(left_out)));
+        assert_eq!(found, back.map(|back| NOW + Millis::new(back)), "{sparing:?}");
+    }
+}
+
+#[test]
+fn after_failures_the_wait_is_until_the_first_is_back_and_only_where_a_wait_is_announced() {
+    for (status, wait) in [(503, Some(3)), (429, Some(3)), (500, None)] {
+        let journey = journey(&[(status, Reason::ServerError), (status, Reason::ServerError)]);
+        let answer = answer(&Terminal {
+            strategy: Strategy::Priority,
+            pool_size: 2,
+            left_out: &[],
+            journey: &journey,
+            stop: None,
+            timed_out: false,
+            protected_as_502: false,
+            back_at: Some(NOW + Millis::seconds(3)),
+            now: NOW,
+        });
+        assert_eq!(brief(&answer), (status, code_of(status), wait, if wait.is_some() { "wait" } else { "retry" }));
     }
 }

@@ -51,7 +51,7 @@ pub struct PreviewedRequest {
     /// As if the agent presented this key; without restrictions when absent.
     #[specta(optional)]
     pub key_id: Option<String>,
-    /// The conversation, by its tag in the request log.
+    /// The session, as its client names it in a header.
     #[specta(optional)]
     pub session_key: Option<String>,
     /// How many tools the request brings.

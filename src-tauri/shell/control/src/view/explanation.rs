@@ -18,8 +18,8 @@ pub struct ExplainQuery {
     /// As if the agent presented this key: only its models and connections. Without restrictions when absent.
     #[specta(optional)]
     pub key_id: Option<String>,
-    /// The conversation, by its tag in the request log. On a name that stands for one model it has an effect only while
-    /// sessions stay with their account, and is then the session as its client names it.
+    /// The session, as its client names it in a header. On a name that stands for one model it has an effect only while
+    /// sessions stay with their account.
     #[specta(optional)]
     pub session_key: Option<String>,
     /// How many tools the request brings.

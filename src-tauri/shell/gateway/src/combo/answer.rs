@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use axum::response::Response;
+use domain::request_log::ExclusionRecord;
 use domain::wire::code;
 use domain::{Mechanism, Timestamp};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -41,6 +42,7 @@ pub(super) fn refused(
         journey: &recorder.journey,
         stop: None,
         timed_out: false,
+        back_at: None,
         protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };
@@ -69,13 +71,15 @@ fn why_never(cause: &Cause, combo: &str) -> String {
     }
 }
 
-/// Everyone was asked or spared, and nobody answered.
+/// Everyone was asked or spared, and nobody answered. `kept_away`: what stands in the way of each by now; none, somebody
+/// could be asked.
 pub(super) fn nobody(
     gateway: &Gateway,
     request: &ClientRequest,
     asked: &Asked,
     pool_size: usize,
     left_out: &[(Target, LeftOut)],
+    kept_away: Option<&[ExclusionRecord]>,
     end: End,
 ) -> Response {
     let End { recorder, last, stop, local, timed_out } = end;
@@ -95,6 +99,7 @@ pub(super) fn nobody(
         journey: &recorder.journey,
         stop,
         timed_out,
+        back_at: kept_away.and_then(|all| combo::back_at(all.iter().map(|record| &record.exclusion))),
         protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };

@@ -115,13 +115,19 @@ impl<'a> GatewayBook<'a> {
     }
 }
 
-/// `auto` weighs a quota that runs out; to all others it is a reason to go elsewhere (gateway specification, 3.7).
+/// `auto` weighs a quota that runs out; to all others it is a reason to go elsewhere (gateway specification, 3.7). Under
+/// `fill-first` the accounts of a step take no turns (3.4).
 pub(super) fn asker(request: &ClientRequest, strategy: Strategy) -> Asker<'_> {
     of_combo(Asker::of(request, Caller::Combo), strategy)
 }
 
 pub(super) fn of_combo(asker: Asker<'_>, strategy: Strategy) -> Asker<'_> {
-    Asker { quota_cutoff: strategy != Strategy::Auto, shares: strategy == Strategy::QuotaShare, ..asker }
+    Asker {
+        quota_cutoff: strategy != Strategy::Auto,
+        shares: strategy == Strategy::QuotaShare,
+        fills_first: strategy == Strategy::FillFirst,
+        ..asker
+    }
 }
 
 impl Book for GatewayBook<'_> {

@@ -191,7 +191,8 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             Ended::Nobody(end) => *end,
         };
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
-            return answer::nobody(gateway, request, asked, pool_size, &left_out, end);
+            let kept_away = kept_away(gateway, request, asked);
+            return answer::nobody(gateway, request, asked, pool_size, &left_out, kept_away.as_deref(), end);
         };
         recorder = end.recorder;
         let until = gateway.now() + pause;

@@ -15,6 +15,7 @@ use routing::{Journey, Plan, Target, View, explanation};
 use super::answer::used_up;
 use super::book::{GatewayBook, of_combo};
 use super::{Asked, expanded, is_out_of_reach};
+use crate::accounts::Turn;
 use crate::address_book::Entry;
 use crate::explain::{Answer, Explanation, Question, Route, RouteKind, TargetOutlook};
 use crate::gateway::Gateway;
@@ -69,10 +70,11 @@ fn leaves(expansion: Expansion, targets: &mut Vec<Target>) {
     }
 }
 
-/// Who asks: a key, or nobody in particular.
-pub(super) fn asker<'a>(asked: &Asked, key: Option<&'a ClientKey>, tools: u32) -> Asker<'a> {
+/// Who asks: a key, or nobody in particular; in a session of its own or without one.
+pub(super) fn asker<'a>(asked: &Asked, key: Option<&'a ClientKey>, question: &'a Question) -> Asker<'a> {
     let anybody = Asker::anybody(Operation::ChatCompletions, key, Caller::Combo);
-    of_combo(Asker { tools, ..anybody }, asked.combo.strategy)
+    let turn = Turn::Nobody(question.session.as_deref());
+    of_combo(Asker { tools: question.tools, turn, ..anybody }, asked.combo.strategy)
 }
 
 pub(crate) fn explain(
@@ -82,14 +84,14 @@ pub(crate) fn explain(
     key: Option<&ClientKey>,
     question: &Question,
 ) -> Explanation {
-    let book = GatewayBook::of(gateway, asker(asked, key, question.tools));
+    let book = GatewayBook::of(gateway, asker(asked, key, question));
     let expansion = expanded(asked, &routing::combo::Asker { key, requested: &route.name }, &book);
     let (pool_size, skipped) = (expansion.targets.len(), expansion.skipped.clone());
     let barred = key.is_some_and(|key| is_out_of_reach(key, asked, &expansion));
     let facts = question.facts();
     let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: &facts };
     let (planned, memory) = gateway.routing().preview(&asked.route(), expansion, &view);
-    let look = Look { gateway, asker: asker(asked, key, question.tools) };
+    let look = Look { gateway, asker: asker(asked, key, question) };
     let (targets, answer) = match planned {
         Ok(plan) => {
             let route = asked.route();
@@ -148,6 +150,7 @@ fn terminal<'t>(
         journey,
         stop: None,
         timed_out: false,
+        back_at: None,
         protected_as_502,
         now: gateway.now(),
     }

@@ -68,6 +68,9 @@ impl Gateway {
     }
 }
 
+/// A request of which nothing is known.
+const NOTHING_SAID: Question = Question { session: None, tools: 0, vision: false, input: 0, output: None };
+
 struct Draw<'d> {
     gateway: &'d Gateway,
     asked: &'d Asked,
@@ -76,13 +79,13 @@ struct Draw<'d> {
 
 impl<'d> Draw<'d> {
     fn new(gateway: &'d Gateway, asked: &'d Asked, requested: &str) -> Self {
-        let book = GatewayBook::of(gateway, asker(asked, None, 0));
+        let book = GatewayBook::of(gateway, asker(asked, None, &NOTHING_SAID));
         let expansion = expanded(asked, &routing::combo::Asker { key: None, requested }, &book);
         Draw { gateway, asked, expansion }
     }
 
     fn runs(&self, runs: u32, seed: u64) -> Selections {
-        let facts = Question::default().facts();
+        let facts = NOTHING_SAID.facts();
         let name = self.asked.combo.name.as_str();
         let view = View { now: self.gateway.now(), combo: name, config: &self.asked.config, request: &facts };
         let route = self.asked.route();
@@ -111,7 +114,7 @@ impl<'d> Draw<'d> {
 
     fn bar(&self, target: &Target) -> Selected {
         let account = || {
-            let (steps, _) = steps_of(self.gateway, &asker(self.asked, None, 0), target);
+            let (steps, _) = steps_of(self.gateway, &asker(self.asked, None, &NOTHING_SAID), target);
             steps.into_iter().next().map(|step| step.candidate.connection)
         };
         Selected {
