@@ -407,7 +407,7 @@ async fn a_place_that_was_kept_is_free_once_the_request_goes_elsewhere_or_its_cl
     let account = &team.accounts[0];
     let specific = json!({ "disableCooling": true, "baseUrl": team.world.upstream.base_url(Dialect::Chat) });
     team.world.change(account, json!({ "maxConcurrent": 1, "providerSpecificData": specific })).await;
-    let config = json!({ "disableSessionStickiness": true });
+    let config = json!({ "disableSessionStickiness": true, "failoverBeforeRetry": false });
     team.combo("two", "priority", json!(["openai/m1", "deepseek/m1"]), config).await;
     team.world.script(account).times(2, Step::error(500, "not now")).then(Step::ok("from 0"));
     let ask = |model: &'static str| {

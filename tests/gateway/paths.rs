@@ -58,23 +58,33 @@ async fn probes_are_answered_without_a_key_and_without_data() {
 #[tokio::test]
 async fn an_unknown_path_and_a_wrong_method_say_what_is_right() {
     let world = World::start().await;
-    for path in ["/v1", "/v1/nothing", "/anything", "/v1beta", "/v1/messages/batches", "/v1/api/providers"] {
+    // Each is told in the words of whoever asks there.
+    for (path, word) in [
+        ("/v1", "unknown_endpoint"),
+        ("/v1/nothing", "unknown_endpoint"),
+        ("/anything", "unknown_endpoint"),
+        ("/v1/api/providers", "unknown_endpoint"),
+        ("/v1/messages/batches", "not_found_error"),
+        ("/v1beta", "NOT_FOUND"),
+    ] {
         let reply = world.agent().get(path).await;
         assert_eq!(reply.status, 404, "{path}");
-        assert_eq!(reply.error_word(), "unknown_endpoint", "{path}");
+        assert_eq!(reply.error_word(), word, "{path}");
     }
-    for (method, path, allow) in [
-        (Method::GET, "/v1/messages", "POST"),
-        (Method::PUT, "/v1/chat/completions", "POST"),
-        (Method::DELETE, "/v1/responses", "POST"),
-        (Method::POST, "/v1/models", "GET, HEAD"),
-        (Method::GET, "/v1beta/models/m:generateContent", "POST"),
-        (Method::POST, "/health", "GET, HEAD"),
+    let reply = world.agent().post("/v1beta/models/m:dream", "{}").await;
+    assert_eq!((reply.status.as_u16(), &*reply.error_word()), (404, "NOT_FOUND"), "{}", reply.text());
+    for (method, path, allow, word) in [
+        (Method::GET, "/v1/messages", "POST", "invalid_request_error"),
+        (Method::PUT, "/v1/chat/completions", "POST", "method_not_allowed"),
+        (Method::DELETE, "/v1/responses", "POST", "method_not_allowed"),
+        (Method::POST, "/v1/models", "GET, HEAD", "method_not_allowed"),
+        (Method::GET, "/v1beta/models/m:generateContent", "POST", "INVALID_ARGUMENT"),
+        (Method::POST, "/health", "GET, HEAD", "method_not_allowed"),
     ] {
         let reply = world.agent().send(method.clone(), path, None).await;
         assert_eq!(reply.status, 405, "{method} {path}: {}", reply.text());
         assert_eq!(reply.header("allow"), Some(allow), "{method} {path}");
-        assert_eq!(reply.error_word(), "method_not_allowed", "{method} {path}");
+        assert_eq!(reply.error_word(), word, "{method} {path}");
     }
     world.check_invariants().await;
 }
