@@ -10,6 +10,7 @@ mod fitting;
 mod foretold;
 mod gates;
 mod hedging;
+mod nesting;
 mod quota_share;
 mod relay;
 mod repeats;

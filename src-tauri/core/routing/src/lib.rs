@@ -1,7 +1,7 @@
 //! From a model name to ranked attempts, and to an answer when nothing is left.
 //!
 //! Pure decisions: [`resolution`] turns what the client wrote into a combo or, by way of [`resolve`], into a provider and a
-//! model, [`combo`] into what may be asked, [`plan`] ranks it, [`decision`] says what to do after each failure, [`journey`]
+//! model, [`combo`] into what may be asked, [`plan`] ranks it, [`order`] makes a list of that, [`decision`] says what to do after each failure, [`journey`]
 //! remembers what one request went through, [`exhaustion`] says what to answer when the plan has run out. The gateway
 //! performs; this crate only decides.
 
@@ -17,6 +17,7 @@ pub mod explanation;
 pub mod journey;
 pub mod lru;
 pub mod memory;
+pub mod order;
 pub mod plan;
 pub mod quota_share;
 pub mod resolution;

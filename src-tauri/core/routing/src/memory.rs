@@ -37,12 +37,14 @@ pub struct Memory {
     pub shares: quota_share::Memory,
 }
 
-/// Who was asked for whom.
+/// Who was asked for whom, as one combo is told: of combos within each other every one is, of its own step.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch<'a> {
-    /// The combo, or for a nested one its own name: each level is told.
     pub combo: &'a str,
     pub strategy: Strategy,
+    /// Execution key of the combo's own step: the target's, or of the step that stands for the combo the target is in.
+    pub step: &'a str,
+    /// Who was asked.
     pub target: &'a Target,
     /// The account that was used.
     pub connection: &'a ConnectionId,
@@ -72,12 +74,12 @@ impl Memory {
 
     /// A request goes out.
     pub fn dispatched(&mut self, dispatch: &Dispatch<'_>, now: Timestamp) {
-        self.counts.add(&dispatch.target.execution_key, now);
+        self.counts.add(dispatch.step, now);
     }
 
     /// It was answered well. Whether the last known good changed, which the store then puts down.
     pub fn served(&mut self, dispatch: &Dispatch<'_>, request: &RequestFacts, now: Timestamp) -> bool {
-        let key = &dispatch.target.execution_key;
+        let key = dispatch.step;
         if let Some(session) = &request.session {
             self.sessions.keep(dispatch.combo, session, key, now);
         }
@@ -93,7 +95,7 @@ impl Memory {
     /// It failed by the upstream's doing. Whether the last known good changed.
     pub fn failed(&mut self, dispatch: &Dispatch<'_>, now: Timestamp) -> bool {
         if dispatch.strategy == Strategy::Auto {
-            self.auto.healing.on_failure(&dispatch.target.execution_key, now);
+            self.auto.healing.on_failure(dispatch.step, now);
         }
         self.last_good.forget(dispatch.combo, &dispatch.place())
     }
@@ -105,6 +107,7 @@ impl Dispatch<'_> {
             provider: self.target.provider.clone(),
             model: self.target.model.clone(),
             connection_id: Some(self.connection.clone()),
+            within: (self.step != self.target.execution_key).then(|| self.step.to_owned()),
         }
     }
 }
@@ -112,12 +115,14 @@ impl Dispatch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::order::Place;
     use crate::strategies::fixtures::{NOW, target};
 
     #[test]
     fn a_success_is_remembered_by_everyone_concerned_and_its_failure_forgets_the_last_good_only() {
         let (mut memory, target, connection) = (Memory::default(), target(1), ConnectionId::from("a"));
-        let dispatch = Dispatch { combo: "c", strategy: Strategy::Auto, target: &target, connection: &connection };
+        let own = Place::of("c", Strategy::Auto, &target);
+        let dispatch = own.dispatches(&connection).next().expect("the combo's own");
         let request =
             RequestFacts { session: Some("s".to_owned()), cache_key: Some("k".to_owned()), ..RequestFacts::default() };
         memory.dispatched(&dispatch, NOW);

@@ -65,9 +65,17 @@ pub enum Plan {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
     pub targets: Vec<Target>,
-    /// The plan of each target that stands for a combo.
-    pub nested: BTreeMap<usize, Plan>,
+    /// What each target comes to that stands for a combo.
+    pub nested: BTreeMap<usize, Inner>,
     pub left_out: Vec<(Target, LeftOut)>,
+}
+
+/// The combo that a target stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inner {
+    pub combo: String,
+    pub strategy: Strategy,
+    pub plan: Plan,
 }
 
 /// One target to try.
@@ -200,7 +208,8 @@ impl Plan {
     /// Everyone who is left out, those of nested combos included.
     pub fn left_out(&self) -> impl Iterator<Item = &(Target, LeftOut)> {
         let pool = self.pool();
-        let inside: Box<dyn Iterator<Item = _>> = Box::new(pool.nested.values().flat_map(|plan| plan.left_out()));
+        let inside: Box<dyn Iterator<Item = _>> =
+            Box::new(pool.nested.values().flat_map(|inner| inner.plan.left_out()));
         pool.left_out.iter().chain(inside)
     }
 }
@@ -282,7 +291,7 @@ fn plan_nested(
     view: &View<'_>,
     memory: &mut Memory,
     rng: &mut impl Rng,
-) -> BTreeMap<String, Plan> {
+) -> BTreeMap<String, Inner> {
     let mut plans = BTreeMap::new();
     if nested.is_empty() {
         return plans;
@@ -301,7 +310,7 @@ fn plan_nested(
                     target.facts.clone_from(&first.facts);
                 }
                 target.availability = Availability::Available;
-                plans.insert(target.execution_key.clone(), plan);
+                plans.insert(target.execution_key.clone(), Inner { combo, strategy, plan });
                 return true;
             }
             Ok(plan) => plan.left_out().cloned().collect(),

@@ -272,7 +272,7 @@ fn a_nested_combo_is_one_target_that_chooses_by_its_own_strategy() {
     };
     let outer = run(expansion.clone(), &mut memory);
     assert_eq!(order(&outer), ["s0", "s1", "s2"]);
-    assert_eq!(order(&outer.pool().nested[&1]), ["s1>2", "s1>0"], "the cheapest that is free");
+    assert_eq!(order(&outer.pool().nested[&1].plan), ["s1>2", "s1>0"], "the cheapest that is free");
     assert_eq!(outer.left_out().count(), 1, "the inner combo's reasons are the outer one's");
     assert_eq!(outer.pool().targets[1].facts.input_price, Some(2.0), "it looks like what it would ask");
 

@@ -22,6 +22,10 @@ pub struct Place {
     pub provider: ProviderId,
     pub model: String,
     pub connection_id: Option<ConnectionId>,
+    /// Where the combo's step stands for another combo, its execution key: that combo is known to be good, whoever of it
+    /// served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
 }
 
 /// The last success of each combo.
@@ -38,7 +42,7 @@ impl LastGood {
 
     /// A combo failed there; forgotten only if that was its last success. Whether anything was forgotten.
     pub fn forget(&mut self, combo: &str, place: &Place) -> bool {
-        self.0.peek(combo).is_some_and(|last| last == place) && self.0.remove(combo).is_some()
+        self.0.peek(combo).is_some_and(|last| last.is_same_step(place)) && self.0.remove(combo).is_some()
     }
 
     pub fn of(&self, combo: &str) -> Option<&Place> {
@@ -79,8 +83,16 @@ pub fn find(targets: &[Target], view: &View<'_>, last: &LastGood) -> Option<usiz
 }
 
 impl Place {
+    /// Whether both speak of one step of the combo: of one that stands for another combo, whoever of that was asked.
+    fn is_same_step(&self, other: &Place) -> bool {
+        if self.within.is_some() { self.within == other.within } else { self == other }
+    }
+
     /// Whether a target is there, or may choose the account there.
     fn is(&self, target: &Target) -> bool {
+        if let Some(step) = &self.within {
+            return target.execution_key == *step;
+        }
         let same = self.provider == target.provider && self.model == target.model;
         same && match (&self.connection_id, &target.connection) {
             (Some(good), Some(fixed)) => good == fixed,
@@ -100,6 +112,7 @@ mod tests {
             provider: format!("p{n}").into(),
             model: format!("m{n}"),
             connection_id: connection.map(ConnectionId::from),
+            within: None,
         }
     }
 
@@ -126,5 +139,16 @@ mod tests {
         assert_eq!(rank(&targets, &world.view(), &last), [0, 1, 2]);
         last.remember("c", place(9, None));
         assert_eq!(rank(&targets, &world.view(), &last), [0, 1, 2], "no longer in the combo");
+    }
+
+    #[test]
+    fn a_step_that_stands_for_a_combo_is_known_by_itself_and_not_by_whom_it_asked() {
+        let (world, mut last, targets) = (World::default(), LastGood::default(), targets(3));
+        let within = |n, step: &str| Place { within: Some(step.to_owned()), ..place(n, Some("a")) };
+        last.remember("c", within(0, "s1"));
+        assert_eq!(rank(&targets, &world.view(), &last), [1, 0, 2]);
+        assert!(!last.forget("c", &place(0, Some("a"))), "the same account by a step of its own");
+        assert!(!last.forget("c", &within(0, "s2")));
+        assert!(last.forget("c", &within(7, "s1")), "another of the combo failed");
     }
 }

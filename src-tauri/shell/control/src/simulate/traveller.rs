@@ -7,8 +7,8 @@ use resilience::cooldown_wait::Spent;
 use resilience::{Admission, Caller, ComboGate, Patience, Permit};
 use routing::combo::Strategy;
 use routing::decision::Stop;
-use routing::plan::Attempt;
-use routing::{Journey, Plan, Target};
+use routing::memory::Dispatch;
+use routing::{Combo, Journey, Plan, Target};
 
 use super::ground::{Chosen, Ground, Way};
 use super::outcomes::Sample;
@@ -48,10 +48,16 @@ pub(super) struct Traveller<'w> {
     pub(super) resumes: Resumes,
 }
 
-/// A target, and the combo whose step it is.
+/// A target, and the combos that are told what comes of it ([`routing::order::Place`]).
 pub(super) struct Place {
-    pub(super) combo: String,
     pub(super) target: Target,
+    levels: Vec<Level>,
+}
+
+struct Level {
+    combo: String,
+    strategy: Strategy,
+    step: String,
 }
 
 /// An account of the target at this place of the order.
@@ -175,24 +181,35 @@ impl<'w> Traveller<'w> {
     }
 }
 
-/// The targets of a plan in their order, those of nested combos in the place of their combo. Panels and chains are asked one
-/// after another too.
-pub(super) fn order(combo: &str, plan: &Plan) -> Vec<Place> {
-    let mut order = Vec::new();
-    flatten(combo, plan, &mut order);
-    order
+impl Place {
+    /// A target that no combo leads to.
+    pub(super) fn direct(target: Target) -> Place {
+        Place { target, levels: Vec::new() }
+    }
+
+    /// What each combo is told of an account that was asked for the target.
+    pub(super) fn dispatches<'d>(&'d self, connection: &'d ConnectionId) -> impl Iterator<Item = Dispatch<'d>> {
+        let told = |level: &'d Level| Dispatch {
+            combo: &level.combo,
+            strategy: level.strategy,
+            step: &level.step,
+            target: &self.target,
+            connection,
+        };
+        self.levels.iter().map(told)
+    }
 }
 
-fn flatten(combo: &str, plan: &Plan, order: &mut Vec<Place>) {
-    let place = |target: &Target| Place { combo: combo.to_owned(), target: target.clone() };
-    let Plan::Ranked { pool, attempts } = plan else {
-        order.extend(plan.pool().targets.iter().map(place));
-        return;
+/// The targets of a plan in their order, for as long as the request travels. Panels and chains are asked one after another
+/// too.
+pub(super) fn order(combo: &Combo, plan: &Plan) -> Vec<Place> {
+    let owned = |level: &routing::order::Level<'_>| Level {
+        combo: level.combo.to_owned(),
+        strategy: level.strategy,
+        step: level.step.to_owned(),
     };
-    for Attempt { target, .. } in attempts {
-        match pool.nested.get(target) {
-            Some(inner) => flatten(pool.targets[*target].label.as_deref().unwrap_or(combo), inner, order),
-            None => order.push(place(&pool.targets[*target])),
-        }
-    }
+    let places = routing::order::order(&combo.name, combo.strategy, plan).into_iter();
+    places
+        .map(|place| Place { target: place.target.clone(), levels: place.levels.iter().map(owned).collect() })
+        .collect()
 }

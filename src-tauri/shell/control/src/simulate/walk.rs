@@ -27,14 +27,14 @@ impl<'w> World<'w> {
         let (order, exclusions) = match &traveller.way {
             Way::Direct { provider, model } => {
                 let target = direct(provider.clone(), model.clone());
-                (vec![Place { combo: String::new(), target }], Vec::new())
+                (vec![Place::direct(target)], Vec::new())
             }
             Way::Combo(chosen) => {
                 let chosen = chosen.clone();
                 match self.plan(&traveller, &chosen) {
                     Some(plan) => {
                         let left_out = plan.left_out().map(|(target, why)| target.left_out(why.exclusion()));
-                        (order(&chosen.combo.name, &plan), left_out.collect())
+                        (order(&chosen.combo, &plan), left_out.collect())
                     }
                     None => return self.fails(),
                 }
@@ -158,7 +158,7 @@ impl<'w> World<'w> {
         let number = *times;
         *times += 1;
         traveller.last = Some(whom);
-        if let Some(dispatch) = dispatch(&traveller, &candidate) {
+        for dispatch in dispatches(&traveller, &candidate) {
             self.memory.dispatched(&dispatch, self.now);
         }
         let sample = traveller.story.got(&candidate, number).unwrap_or_else(|| {
@@ -193,7 +193,7 @@ impl<'w> World<'w> {
         );
         if sample.is_answer() {
             self.settle(permit, &Outcome::Success(Success { usage: traveller.story.usage }));
-            if let Some(dispatch) = dispatch(&traveller, &candidate) {
+            for dispatch in dispatches(&traveller, &candidate) {
                 self.memory.served(&dispatch, &traveller.story.facts, self.now);
             }
             return self.pays(&traveller, &candidate);
@@ -216,8 +216,10 @@ impl<'w> World<'w> {
         sample: &Sample,
         diagnosis: Diagnosis,
     ) {
-        if let (Outcome::Failure(_), Some(dispatch)) = (&diagnosis.outcome, dispatch(&traveller, &candidate)) {
-            self.memory.failed(&dispatch, self.now);
+        if matches!(diagnosis.outcome, Outcome::Failure(_)) {
+            for dispatch in dispatches(&traveller, &candidate) {
+                self.memory.failed(&dispatch, self.now);
+            }
         }
         let spares = {
             let remaining = remaining(&traveller);
@@ -421,10 +423,8 @@ fn position<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate, remainin
 }
 
 /// What strategies are told of an attempt; nothing where one model was named.
-fn dispatch<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate) -> Option<Dispatch<'t>> {
-    let strategy = traveller.chosen()?.combo.strategy;
-    let Place { combo, target } = traveller.order.get(traveller.at)?;
-    Some(Dispatch { combo, strategy, target, connection: &candidate.connection })
+fn dispatches<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate) -> impl Iterator<Item = Dispatch<'t>> {
+    traveller.order.get(traveller.at).into_iter().flat_map(|place| place.dispatches(&candidate.connection))
 }
 
 fn spared(target: Target) -> Option<Exclusion> {

@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 
 use domain::{Millis, Outcome};
 use routing::decision::Stop;
-use routing::memory::Dispatch;
+use routing::order::Place;
 
 use super::handoff;
-use super::order::Place;
 use super::walk::Scene;
 use crate::attempt::{Attempt, Kept};
 use crate::failed::Failed;
@@ -20,7 +19,7 @@ use crate::send::{Served, Wish, send};
 /// A target, and where in the order it stands.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'p> {
-    pub(super) place: Place<'p>,
+    pub(super) place: &'p Place<'p>,
     pub(super) at: usize,
 }
 
@@ -78,23 +77,24 @@ pub(super) async fn ask_account(
 ) -> Result<Served, Box<Failed>> {
     let Scene { gateway, asked, facts, .. } = *scene;
     let Account { step, attempt, .. } = account;
-    let Place { combo, target } = lane.here.place;
+    let place = lane.here.place;
     let connection = &step.candidate.connection;
-    let dispatch = Dispatch { combo, strategy: asked.combo.strategy, target, connection };
-    gateway.routing().dispatched(&dispatch);
+    place.dispatches(connection).for_each(|dispatch| gateway.routing().dispatched(&dispatch));
     recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
-    recorder.at_step(&target.execution_key);
+    recorder.at_step(&place.target.execution_key);
     let wish = Wish { start_limit: Some(asked.config.target_timeout), ..lane.wish };
     let relayed = handoff::relayed(scene, request, connection);
     let sent = send(gateway, relayed.as_ref().unwrap_or(request), step, &wish, attempt, recorder).await;
     match &sent {
         Ok(_) => {
-            gateway.routing().served(&dispatch, facts);
+            place.dispatches(connection).for_each(|dispatch| gateway.routing().served(&dispatch, facts));
             if relayed.is_some() {
                 handoff::handed_over(scene, request, recorder);
             }
         }
-        Err(failed) if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) => gateway.routing().failed(&dispatch),
+        Err(failed) if matches!(failed.diagnosis.outcome, Outcome::Failure(_)) => {
+            place.dispatches(connection).for_each(|dispatch| gateway.routing().failed(&dispatch));
+        }
         Err(_) => {}
     }
     sent

@@ -4,10 +4,10 @@
 use dialects::canonical::Request;
 use domain::{Outcome, Success};
 use routing::decision::Stop;
+use routing::order::Place;
 use routing::plan::Pool;
 use routing::{Plan, Target};
 
-use super::order::Place;
 use super::sub_request;
 use super::walk::{Answered, End, Ended, Scene, walk};
 use crate::ingress::ClientRequest;
@@ -41,7 +41,7 @@ pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan,
 
 fn targets<'p>(scene: &Scene<'p>, pool: &'p Pool, link: &[usize]) -> Vec<Place<'p>> {
     let target = |index: &usize| -> &'p Target { &pool.targets[*index] };
-    link.iter().map(|index| Place { combo: &scene.asked.combo.name, target: target(index) }).collect()
+    link.iter().map(|index| scene.place(target(index))).collect()
 }
 
 /// What a step is given: its own instructions, the conversation, and the text before it.

@@ -12,9 +12,9 @@ use domain::{Millis, Timestamp};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use routing::decision::{MOST_ATTEMPTS, Stop};
+use routing::order::Place;
 
 use super::account::{Account, Here, Lane, Then, ask_account};
-use super::order::Place;
 use super::walk::{Answered, Ended, Scene, Walk};
 use crate::failed::Failed;
 use crate::ingress::ClientRequest;
@@ -133,7 +133,7 @@ impl<'p> Hedge<'_, 'p> {
     /// The next target that has an account with a free place.
     fn next_lane(&mut self) -> Option<(Lane<'p>, Way)> {
         while !self.is_spent()
-            && let Some(place) = self.walk.order.get(self.next).copied()
+            && let Some(place) = self.walk.order.get(self.next)
         {
             let here = Here { place, at: self.next };
             self.next += 1;

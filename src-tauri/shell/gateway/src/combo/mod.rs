@@ -13,7 +13,6 @@ mod book;
 mod chain;
 mod handoff;
 mod hedge;
-mod order;
 mod panel;
 mod preview;
 mod selections;
@@ -31,6 +30,7 @@ use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
 use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
 use routing::journey::Exhausted;
+use routing::order::order;
 use routing::plan::{LeftOut, Refusal, Taste};
 use routing::quota_share::leases::Lease;
 use routing::quota_share::{Pool, PoolModel};
@@ -53,7 +53,6 @@ use crate::resolve::forbidden;
 use book::GatewayBook;
 pub(crate) use book::{bare as bare_target, facts as facts_of};
 pub use book::{catalogued, models_of, weighed};
-use order::{order, records};
 pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
 pub use selections::{Selected, Selections};
@@ -169,11 +168,11 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
         };
         let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
-        recorder.journey.exclusions = records(&plan);
+        recorder.journey.exclusions = left_out.iter().map(|(target, why)| target.left_out(why.exclusion())).collect();
         let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {
             Plan::Ranked { .. } => {
-                let order = order(&asked.combo.name, &plan);
+                let order = order(&asked.combo.name, asked.combo.strategy, &plan);
                 match asked.config.hedge_after() {
                     Some(delay) => hedge::walk(&scene, request, delay, &order, recorder).await,
                     None => walk::walk(&scene, request, &order, recorder).await,

@@ -11,7 +11,6 @@ use routing::strategies::fusion::{Judge, Quorum, Verdict};
 use routing::{Plan, Target};
 
 use super::book::GatewayBook;
-use super::order::Place;
 use super::sub_request;
 use super::walk::{Answered, End, Ended, Scene, walk};
 use crate::ingress::ClientRequest;
@@ -72,7 +71,7 @@ async fn member_of(
     member: usize,
     recorder: Recorder,
 ) -> Said {
-    let order = [Place { combo: &scene.asked.combo.name, target }];
+    let order = [scene.place(target)];
     match walk(scene, question, &order, recorder).await {
         Ended::Answered(answered) => {
             let Answered { served, attempt, mut recorder, .. } = *answered;
@@ -105,7 +104,7 @@ async fn write(
     };
     let made = sub_request::last(request, |asked| instruct(asked, &answers));
     let (Some(target), Ok(made)) = (target, made) else { return Ended::Nobody(Box::new(End::new(recorder))) };
-    walk(scene, &made, &[Place { combo: &scene.asked.combo.name, target }], recorder).await
+    walk(scene, &made, &[scene.place(target)], recorder).await
 }
 
 fn instruct(asked: &mut Request, answers: &[String]) {

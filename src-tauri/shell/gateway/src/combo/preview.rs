@@ -176,7 +176,7 @@ impl Look<'_> {
             let own = figures.get(index).map(|figures| (figures, placed));
             let shown = of.or(own);
             match pool.nested.get(&index) {
-                Some(inner) => self.planned(inner, &[], shown, into),
+                Some(inner) => self.planned(&inner.plan, &[], shown, into),
                 None => into.push(self.target(&pool.targets[index], shown.map(|(_, placed)| placed), shown, None)),
             }
         }

@@ -8,9 +8,9 @@ use domain::{ConnectionId, ProviderId};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
 use routing::combo::Expansion;
-use routing::memory::Dispatch;
+use routing::order::{self, Place};
 use routing::resolve::NotFound;
-use routing::{Plan, Resolved, Target, View};
+use routing::{Resolved, Target, View};
 
 use super::book::GatewayBook;
 use super::preview::asker;
@@ -95,16 +95,19 @@ impl<'d> Draw<'d> {
         let mut exhausted = 0;
         for _ in 0..runs {
             let planned = routing::plan(&route, self.expansion.clone(), &view, &mut memory, &mut rng);
-            let Some(target) = planned.as_ref().ok().and_then(first) else {
+            let strategy = self.asked.combo.strategy;
+            let first = planned.as_ref().ok().and_then(|plan| order::first(name, strategy, plan));
+            let Some(place @ Place { target, .. }) = &first else {
                 exhausted += 1;
                 continue;
             };
             let bar = bars.entry(target.execution_key.clone()).or_insert_with(|| self.bar(target));
             bar.first += 1;
             if let Some(connection) = &bar.connection {
-                let dispatch = Dispatch { combo: name, strategy: self.asked.combo.strategy, target, connection };
-                memory.dispatched(&dispatch, view.now);
-                memory.served(&dispatch, &facts, view.now);
+                for dispatch in place.dispatches(connection) {
+                    memory.dispatched(&dispatch, view.now);
+                    memory.served(&dispatch, &facts, view.now);
+                }
             }
         }
         let mut histogram: Vec<Selected> = bars.into_values().collect();
@@ -124,19 +127,5 @@ impl<'d> Draw<'d> {
             connection: target.connection.clone().or_else(account),
             first: 0,
         }
-    }
-}
-
-/// Who is asked first; of a combo inside, its own first.
-fn first(plan: &Plan) -> Option<&Target> {
-    let index = match plan {
-        Plan::Ranked { attempts, .. } => attempts.first()?.target,
-        Plan::Panel { members, .. } => *members.first()?,
-        Plan::Chain { links, .. } => *links.first()?.first()?,
-    };
-    let pool = plan.pool();
-    match pool.nested.get(&index) {
-        Some(inner) => first(inner),
-        None => pool.targets.get(index),
     }
 }

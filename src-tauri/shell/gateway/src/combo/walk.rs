@@ -12,12 +12,12 @@ use resilience::{LocalLimit, Patience, Refusal};
 use routing::Target;
 use routing::combo::Strategy;
 use routing::decision::{self, Decision, Position, Stop};
+use routing::order::Place;
 use routing::view::RequestFacts;
 
 use super::Asked;
 use super::account::{Account, Here, Lane, Then, ask_account};
 use super::book::asker;
-use super::order::Place;
 use crate::accounts::Turn;
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::Attempt;
@@ -87,10 +87,20 @@ pub(super) struct Scene<'s> {
     pub(super) deadline: Timestamp,
 }
 
+impl<'s> Scene<'s> {
+    /// A target that is a step of the combo itself.
+    pub(super) fn place<'p>(&self, target: &'p Target) -> Place<'p>
+    where
+        's: 'p,
+    {
+        Place::of(&self.asked.combo.name, self.asked.combo.strategy, target)
+    }
+}
+
 pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Place<'_>], recorder: Recorder) -> Ended {
     let mut walk = Walk::new(scene, request, order, recorder);
     for (at, place) in order.iter().enumerate() {
-        match walk.target(Here { place: *place, at }).await {
+        match walk.target(Here { place, at }).await {
             Went::On => {}
             Went::Answered(answered) => return Ended::Answered(answered),
             Went::Over => return Ended::Nobody(Box::new(walk.end)),
