@@ -1,7 +1,8 @@
 //! What a combo answers when nobody serves (gateway specification, 3.9; resilience specification, 15 and 22).
 
-use domain::Millis;
-use fake_upstream::Step;
+use acceptance::{chat_body, empty_stream, error_event, messages_body};
+use domain::{Dialect, Millis};
+use fake_upstream::{Answer, Step};
 use serde_json::json;
 
 use crate::team::{Team, models, who};
@@ -61,8 +62,7 @@ async fn a_request_waits_for_a_short_limit_of_all_its_models_and_then_succeeds()
         team.world.script_model(&gemini, model).then(limited).then(Step::ok("from 0"));
     }
     let agent = team.world.agent();
-    let asking =
-        tokio::spawn(async move { agent.post("/v1/chat/completions", acceptance::chat_body("short", false)).await });
+    let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("short", false)).await });
     team.world.wait_for_calls(&gemini, 2).await;
     let begun = team.world.now();
     // However late it falls asleep, it is woken.
@@ -84,8 +84,7 @@ async fn who_failed_before_a_wait_is_asked_again_after_it() {
         script.then(Step::error(500, "for a moment")).then(Step::ok(format!("from {n}")));
     }
     let agent = team.world.agent();
-    let asking =
-        tokio::spawn(async move { agent.post("/v1/chat/completions", acceptance::chat_body("team", false)).await });
+    let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("team", false)).await });
     team.world.wait_for_calls(&team.accounts[1], 1).await;
     while !asking.is_finished() {
         team.world.advance(Millis::seconds(1));
@@ -135,12 +134,76 @@ async fn a_combo_has_its_time() {
     team.combo("slow", "priority", models(), json!({ "comboTimeoutMs": 5_000 })).await;
     team.world.script(&team.accounts[0]).then(Step::Hang);
     let agent = team.world.agent();
-    let asking =
-        tokio::spawn(async move { agent.post("/v1/chat/completions", acceptance::chat_body("slow", false)).await });
+    let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("slow", false)).await });
     team.world.wait_for_calls(&team.accounts[0], 1).await;
     team.world.advance(Millis::seconds(6));
     let reply = asking.await.expect("an answer");
     assert_eq!(reply.status, 504, "{}", reply.text());
     assert_eq!(reply.json()["error"]["code"], "COMBO_TIMEOUT");
     team.world.check_invariants().await;
+}
+
+/// The combo `team`, which takes an empty answer for one.
+async fn credulous() -> Team {
+    let team = Team::start().await;
+    team.combo("team", "priority", models(), json!({ "maxRetries": 0, "responseValidation": false })).await;
+    team
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_passed_on_where_answers_need_not_hold_anything() {
+    for stream in [false, true] {
+        for asked in ["/v1/chat/completions", "/v1/messages"] {
+            let team = credulous().await;
+            team.world.script(&team.accounts[0]).then(Step::answer(Answer::text("")));
+            let body = match asked {
+                "/v1/messages" => messages_body("team", stream),
+                _ => chat_body("team", stream),
+            };
+            let reply = team.world.agent().post(asked, body).await;
+            assert_eq!(reply.status, 200, "{asked} {stream}: {}", reply.text());
+            assert_eq!(team.calls(), [1, 0, 0], "{asked} {stream}: {}", reply.text());
+            assert_eq!(team.world.cooling(&team.accounts[0]), None, "{asked} {stream}");
+            assert_eq!(team.world.last_request().await["outcome"], "success", "{asked} {stream}");
+            team.world.check_invariants().await;
+        }
+    }
+    // A stream for a client that wants a body.
+    let team = credulous().await;
+    team.world.script(&team.accounts[0]).then(Step::sse([empty_stream(Dialect::Chat)]));
+    let reply = team.ask("team").await;
+    assert_eq!((reply.status.as_u16(), team.calls()), (200, [1, 0, 0]), "{}", reply.text());
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_is_no_answer_at_all_fails_whatever_answers_need_to_hold() {
+    let stated = error_event(Dialect::Chat, "it does not work");
+    let error = r#"{"error":{"message":"it does not work","type":"server_error","code":null}}"#;
+    for (stream, step) in [
+        (false, Step::status(200, error)),
+        (false, Step::status(200, "{}")),
+        (false, Step::garbage("no")),
+        (true, Step::sse([stated])),
+        (true, Step::sse([": hello\n\n"])),
+    ] {
+        let team = credulous().await;
+        team.world.script(&team.accounts[0]).then(step);
+        let reply = team.world.agent().post("/v1/chat/completions", chat_body("team", stream)).await;
+        assert_eq!((reply.status.as_u16(), team.calls()), (200, [1, 1, 0]), "{stream}: {}", reply.text());
+        assert_eq!(reply.header("x-omniroute-provider"), Some("deepseek"), "{stream}: {}", reply.text());
+        team.world.check_invariants().await;
+    }
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_replaced_by_the_next_target_unless_a_combo_says_otherwise() {
+    for stream in [false, true] {
+        let team = Team::start().await;
+        team.combo("team", "priority", models(), json!({ "maxRetries": 0 })).await;
+        team.world.script(&team.accounts[0]).then(Step::answer(Answer::text("")));
+        let reply = team.world.agent().post("/v1/chat/completions", chat_body("team", stream)).await;
+        assert_eq!((reply.status.as_u16(), team.calls()), (200, [1, 1, 0]), "{stream}: {}", reply.text());
+        team.world.check_invariants().await;
+    }
 }

@@ -21,7 +21,6 @@ const withoutPlace: Readonly<Record<string, string>> = {
   "tokenRefreshBreaker.": "no token is refreshed yet",
   providerQuotaOverrides: "a table for installations; the management API takes it",
   providerOverrides: "a table for installations; the management API takes it",
-  "comboDefaults.responseValidation": "nothing reads it yet",
   "comboDefaults.reasoningTokenBufferEnabled": "nothing reads it yet",
   "comboDefaults.fallbackCompressionMode": "kept for documents that carry it; prompts are never compressed",
   "comboDefaults.fallbackCompressionThreshold": "kept for documents that carry it; prompts are never compressed",

@@ -390,6 +390,10 @@ export const combos = {
     },
     "combo.contextRequirements.minContextWindow": { label: "Smallest context window", help: "Empty: any." },
     "combo.contextRequirements.mode": { label: "If none is large enough" },
+    "combo.responseValidation": {
+      label: "Refuse empty answers",
+      help: "An answer without content counts as a failure, and the next target is asked. Errors always do.",
+    },
     "combo.nestedMode": { label: "A combo within this one" },
     "combo.maxComboDepth": { label: "Deepest nesting", unit: "levels" },
     "combo.zeroLatencyOptimizationsEnabled": { label: "Rush", help: "Switches what follows." },

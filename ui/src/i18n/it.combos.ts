@@ -404,6 +404,10 @@ export const combos: Messages["combos"] = {
     },
     "combo.contextRequirements.minContextWindow": { label: "Finestra di contesto minima", help: "Vuoto: qualsiasi." },
     "combo.contextRequirements.mode": { label: "Se nessuna è abbastanza grande" },
+    "combo.responseValidation": {
+      label: "Rifiuta le risposte vuote",
+      help: "Una risposta senza contenuto vale come errore, e si chiede alla destinazione successiva. Un errore vale sempre.",
+    },
     "combo.nestedMode": { label: "Un combo dentro questo" },
     "combo.maxComboDepth": { label: "Annidamento massimo", unit: "livelli" },
     "combo.zeroLatencyOptimizationsEnabled": { label: "Di fretta", help: "Accende ciò che segue." },

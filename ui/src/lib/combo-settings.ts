@@ -62,6 +62,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   compatFilterFailOpen: flag(false),
   "contextRequirements.minContextWindow": whole(null, 1, 100_000_000, "tokens"),
   "contextRequirements.mode": choice("strict", "lenient"),
+  responseValidation: flag(true),
 
   nestedMode: choice("flatten", "execute"),
   maxComboDepth: whole(3, 1, 10),
@@ -118,6 +119,7 @@ export const sharedSettings = {
     "setRetryDelayMs",
     "targetTimeoutMs",
     "comboTimeoutMs",
+    "responseValidation",
   ],
   fitness: ["contextRequirements.minContextWindow", "contextRequirements.mode", "compatFilterFailOpen"],
   speed: ["zeroLatencyOptimizationsEnabled", "hedging", "hedgeDelayMs", "predictiveTtftMs"],

@@ -64,6 +64,8 @@ pub(crate) struct Wish {
     pub(crate) shortened: bool,
     /// How long the response may take to begin, where that is shorter than usual.
     pub(crate) start_limit: Option<Millis>,
+    /// An answer that ends well need not hold anything.
+    pub(crate) takes_empty: bool,
 }
 
 /// Makes one attempt, within the execution limit of its queue, and tells whoever distributes requests over accounts.
@@ -142,6 +144,7 @@ async fn send_unlimited(
         upstream: step.operation,
         back,
         keepsake: keepsake.flatten(),
+        takes_empty: wish.takes_empty,
         overrun: attempt.overrun(),
     };
     match framing(request, step.operation, response.headers()) {
@@ -160,12 +163,21 @@ struct Exchange<'a> {
     back: Back,
     /// What will be missed on the next turn.
     keepsake: Option<Keepsake>,
+    takes_empty: bool,
     overrun: Option<Overrun>,
 }
 
 impl Exchange<'_> {
     fn is_native(&self) -> bool {
         self.request.passes_to(self.upstream)
+    }
+
+    /// An answer without content is believed where its end explains it, `max_tokens: 1` for one, and otherwise only where
+    /// its own maker sends it or the combo takes it (gateway specification, 3.2 and 3.8).
+    fn may_be_empty(&self, finish: Option<FinishReason>) -> bool {
+        finish.is_some_and(|finish| {
+            self.takes_empty || finish.explains_emptiness() || maker_of(self.target.base_url()).is_some()
+        })
     }
 
     fn stream(&self, body: upstream::Body, framing: Framing, writes: bool) -> UpstreamStream {
@@ -226,7 +238,7 @@ async fn held_stream(
     }
     let (held, stated) = match hold(&mut stream, recorder).await {
         Held::Committed(held, stated) => (held, stated),
-        Held::Empty(held) if may_be_empty(stream.finish, exchange.target) => (held, None),
+        Held::Empty(held) if exchange.may_be_empty(stream.finish) => (held, None),
         Held::Empty(_) => return Err(transport_failure(&judge, Reason::EmptyOrGarbled, "the answer was empty")),
         Held::Failed(failure) => return Err(stream_failure(&judge, &failure)),
     };
@@ -277,7 +289,7 @@ async fn whole(
         return Err(stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))));
     }
     let has_something = inspection.has_output || inspection.has_reasoning;
-    if request.operation.generates() && !has_something && !may_be_empty(inspection.finish, target) {
+    if request.operation.generates() && !has_something && !exchange.may_be_empty(inspection.finish) {
         return Err(transport_failure(judge, Reason::EmptyOrGarbled, "the answer was empty, or not of this format"));
     }
     recorder.first_token();
@@ -309,7 +321,7 @@ async fn folded(
     let (head, body) = response.into_parts();
     let mut stream = exchange.stream(body, framing, false);
     let folded = stream.fold(recorder).await.map_err(|failure| stream_failure(judge, &failure))?;
-    if folded.parts.is_empty() && !may_be_empty(folded.finish, exchange.target) {
+    if folded.parts.is_empty() && !exchange.may_be_empty(folded.finish) {
         return Err(transport_failure(judge, Reason::EmptyOrGarbled, "the answer was empty"));
     }
     let mut headers = response_headers::from_upstream(&head.headers);
@@ -328,16 +340,6 @@ fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Served {
     *answer.status_mut() = status;
     *answer.headers_mut() = headers;
     Served::Whole(answer)
-}
-
-/// An answer without content is believed where its end explains it, `max_tokens: 1` for one, and otherwise only where its
-/// own maker sends it (gateway specification, 3.8).
-fn may_be_empty(finish: Option<FinishReason>, target: &Target) -> bool {
-    finish.is_some_and(|finish| finish.explains_emptiness() || answers_natively(target))
-}
-
-fn answers_natively(target: &Target) -> bool {
-    maker_of(target.base_url()).is_some()
 }
 
 async fn refused(

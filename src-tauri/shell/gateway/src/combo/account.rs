@@ -82,7 +82,11 @@ pub(super) async fn ask_account(
     place.dispatches(connection).for_each(|dispatch| gateway.routing().dispatched(&dispatch));
     recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
     recorder.at_step(&place.target.execution_key);
-    let wish = Wish { start_limit: Some(asked.config.target_timeout), ..lane.wish };
+    let wish = Wish {
+        start_limit: Some(asked.config.target_timeout),
+        takes_empty: !asked.config.response_validation,
+        ..lane.wish
+    };
     let relayed = handoff::relayed(scene, request, connection);
     let sent = send(gateway, relayed.as_ref().unwrap_or(request), step, &wish, attempt, recorder).await;
     match &sent {
