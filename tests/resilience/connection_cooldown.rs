@@ -305,6 +305,53 @@ async fn when_all_rest_the_client_hears_the_last_word_and_how_long() {
 }
 
 #[tokio::test]
+async fn whose_request_sends_the_last_account_to_rest_is_told_when_the_first_is_back() {
+    // Gateway specification, 1.7 and 3.9: with 429 and 503, from the soonest known end.
+    for (status, told) in [(503, Some("3")), (429, Some("3")), (500, None)] {
+        for stream in [false, true] {
+            let world = start().await;
+            let c1 = world.connect(AK, "c1").await;
+            let c2 = world.connect(AK, "c2").await;
+            world.script(&c1).then(Step::error(status, "oops")).then(Step::ok("fine"));
+            world.script(&c2).then(Step::error(status, "oops"));
+            let asked = if stream { ask_stream(AK, "m1") } else { ask(AK, "m1") };
+            let reply = post(&world, &asked).await;
+            assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (status, told), "{}", reply.text());
+            assert_eq!((world.calls(&c1).len(), world.calls(&c2).len()), (1, 1));
+            world.advance(Millis::seconds(3));
+            assert_eq!(post(&world, &asked).await.status, 200, "DG-08: waiting helps");
+            world.check_invariants().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_wait_is_made_up_where_somebody_may_be_asked_at_once_or_one_was_announced() {
+    let world = start().await;
+    let c1 = uncooled(&world, AK, "c1").await;
+    let c2 = world.connect(AK, "c2").await;
+    for account in [&c1, &c2] {
+        world.script(account).then(Step::error(503, "down"));
+    }
+    let reply = post_m1(&world, AK).await;
+    assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (503, None), "c1 does not rest");
+    world.check_invariants().await;
+
+    let world = start().await;
+    let c1 = world.connect(AK, "c1").await;
+    let limited = Step::error(429, "slow down").with_header("retry-after", "9");
+    world.script(&c1).then(limited.clone());
+    assert_eq!(post_m1(&world, AK).await.header("retry-after"), Some("9"));
+    // The other one says nothing, and is back sooner.
+    let c2 = world.connect(AK, "c2").await;
+    world.advance(Millis::seconds(9));
+    world.script(&c2).then(Step::error(429, "slow down"));
+    world.script(&c1).then(limited);
+    assert_eq!(post_m1(&world, AK).await.header("retry-after"), Some("3"));
+    world.check_invariants().await;
+}
+
+#[tokio::test]
 async fn when_all_need_their_owner_every_dialect_is_told_not_to_retry() {
     // CC-23, decision 3
     let world = start().await;

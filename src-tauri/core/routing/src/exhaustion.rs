@@ -32,13 +32,34 @@ pub struct Cooling {
     pub cause: Option<LastError>,
 }
 
-/// Decides from the recorded failures and exclusions. Failures weigh more: something was asked and said no.
-pub fn answer(journey: &Journey, now: Timestamp) -> Answer {
-    let mut failures = journey.failures().peekable();
-    if failures.peek().is_some() {
-        return after_failures(journey);
+/// Decides from the recorded failures and exclusions. Failures weigh more: something was asked and said no. `back_at`:
+/// everybody is kept away by now, and the first is back then ([`back_at`]).
+pub fn answer(journey: &Journey, back_at: Option<Timestamp>, now: Timestamp) -> Answer {
+    if journey.failures().next().is_none() {
+        return nothing_attempted(journey, now);
     }
-    nothing_attempted(journey, now)
+    let answer = after_failures(journey);
+    // What was announced holds for whoever announced it, also where an account rests for less.
+    let says_nothing = journey.failures().any(|failure| failure.advertised_retry_after.is_none());
+    let back = back_at.filter(|_| says_nothing && matches!(answer.status, 429 | 503)).map(|back| back.since(now));
+    Answer { retry_after: answer.retry_after.into_iter().chain(back).min(), ..answer }
+}
+
+/// When the first is back, of those that are kept away by these, as far as time alone brings one back.
+pub fn back_at<'a>(kept_away: impl IntoIterator<Item = &'a Exclusion>) -> Option<Timestamp> {
+    kept_away.into_iter().filter(|exclusion| is_timer(exclusion)).filter_map(|exclusion| exclusion.until).min()
+}
+
+/// Time alone brings it back.
+fn is_timer(exclusion: &Exclusion) -> bool {
+    let timed = matches!(
+        exclusion.mechanism,
+        Mechanism::ModelLockout
+            | Mechanism::ConnectionCooldown
+            | Mechanism::CircuitBreaker
+            | Mechanism::ProviderCooldown
+    );
+    timed && exclusion.until.is_some()
 }
 
 fn after_failures(journey: &Journey) -> Answer {
@@ -301,15 +322,36 @@ mod tests {
             (failed(&[(Some(504), ServerError, None), (Some(500), ServerError, None)]), 504, "gateway_timeout", None),
             (failed(&[(Some(408), ServerError, None), (Some(429), RateLimit, None)]), 504, "gateway_timeout", None),
         ] {
-            let answer = answer(&journey, Timestamp::ZERO);
+            let answer = answer(&journey, None, Timestamp::ZERO);
             assert_eq!((answer.status, answer.code), (status, code));
             assert_eq!(answer.retry_after, retry_after.map(Millis::seconds));
         }
     }
 
     #[test]
+    fn after_failures_the_wait_is_until_the_first_is_back_unless_all_announced_theirs() {
+        use Reason::*;
+        for (failures, wait) in [
+            (&[(Some(503), ServerError, None), (Some(503), ServerError, None)][..], Some(3)),
+            (&[(Some(429), RateLimit, None)], Some(3)),
+            (&[(Some(429), RateLimit, Some(9)), (Some(429), RateLimit, None)], Some(3)),
+            (&[(Some(429), RateLimit, Some(2)), (Some(429), RateLimit, None)], Some(2)),
+            (&[(Some(429), RateLimit, Some(60))], Some(60)),
+            (&[(Some(500), ServerError, None)], None),
+            (&[(Some(401), Auth, None)], None),
+        ] {
+            let back = Timestamp::from_millis(3_000);
+            let answer = answer(&failed(failures), Some(back), Timestamp::ZERO);
+            assert_eq!(answer.retry_after, wait.map(Millis::seconds), "{failures:?}");
+        }
+    }
+
+    #[test]
     fn asking_again_cannot_mend_a_credential() {
-        assert_eq!(answer(&failed(&[(Some(401), Reason::Auth, None)]), Timestamp::ZERO).should_retry, Some(false));
+        assert_eq!(
+            answer(&failed(&[(Some(401), Reason::Auth, None)]), None, Timestamp::ZERO).should_retry,
+            Some(false)
+        );
     }
 
     #[test]
@@ -326,7 +368,7 @@ mod tests {
             (&[ToolLimit, ToolLimit], 400, "tool_limit_exceeded"),
             (&[ConnectionCooldown, ToolLimit], 400, "tool_limit_exceeded"),
         ] {
-            let answer = answer(&excluded(mechanisms), Timestamp::ZERO);
+            let answer = answer(&excluded(mechanisms), None, Timestamp::ZERO);
             assert_eq!((answer.status, answer.code), (status, code), "{mechanisms:?}");
         }
     }
@@ -381,7 +423,7 @@ mod tests {
                 connection_name: None,
                 exclusion,
             }));
-            let answer = answer(&journey, Timestamp::ZERO);
+            let answer = answer(&journey, None, Timestamp::ZERO);
             assert_eq!((answer.status, answer.code, answer.should_retry), (status, code, retry));
             assert_eq!(answer.retry_after, wait.map(Millis::new), "{code}");
         }

@@ -272,6 +272,18 @@ fn wait(
     Some(until)
 }
 
+/// When the first account is back, where every one is kept away by now.
+fn back_at(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    resolved: &Resolved,
+    provider: &Arc<Provider>,
+) -> Option<Timestamp> {
+    let (steps, exclusions) = look(gateway, request, resolved, provider);
+    let kept_away = steps.is_empty().then(|| exclusions.iter().map(|record| &record.exclusion));
+    kept_away.and_then(routing::exhaustion::back_at)
+}
+
 /// Commits to what an attempt brought.
 pub(crate) fn answer(
     gateway: &Gateway,
@@ -397,6 +409,7 @@ fn conclude(
                 dialect: request.operation.dialect(),
                 tools: request.glance.tool_count,
                 tool_limit: known.and_then(|known| gateway.engine().tool_limit(known)),
+                back_at: known.and_then(|known| back_at(gateway, request, resolved, known)),
             };
             let error = exhaustion::answer(&recorder.journey, &asked, gateway.now());
             let own_words = |shown: &Shown| shown.refusal.status == error.status && error.should_retry.is_none();

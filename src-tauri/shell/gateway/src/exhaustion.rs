@@ -26,11 +26,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) tools: u32,
     /// Tools that the provider takes, where that is known.
     pub(crate) tool_limit: Option<u32>,
+    /// Every account is kept away by now, and the first is back then.
+    pub(crate) back_at: Option<Timestamp>,
 }
 
 /// What the client is told.
 pub(crate) fn answer(journey: &Journey, asked: &Asked<'_>, now: Timestamp) -> GatewayError {
-    let decided = routing::exhaustion::answer(journey, now);
+    let decided = routing::exhaustion::answer(journey, asked.back_at, now);
     if let (code::TOOL_LIMIT_EXCEEDED, Some(limit)) = (decided.code, asked.tool_limit) {
         return too_many_tools(asked.provider, limit, asked.tools);
     }

@@ -234,7 +234,7 @@ impl Gateway {
         let answer = steps.is_empty().then(|| {
             let mut journey = Journey::default();
             journey.exclusions.extend(exclusions);
-            let answer = routing::exhaustion::answer(&journey, self.now());
+            let answer = routing::exhaustion::answer(&journey, None, self.now());
             Answer { status: answer.status, code: answer.code, retry_after: answer.retry_after }
         });
         let target = TargetOutlook {

@@ -20,7 +20,7 @@ use domain::wire::{code, header, reason};
 use domain::{Exclusion, Mechanism, Millis, ProviderId, Reason, Timestamp};
 use serde::Serialize;
 
-use super::{Answer, after_failures, code_of, mixed};
+use super::{Answer, after_failures, code_of, is_timer, mixed};
 use crate::combo::Strategy;
 use crate::decision::Stop;
 use crate::journey::Journey;
@@ -49,7 +49,7 @@ pub struct Terminal<'a> {
     pub timed_out: bool,
     /// A protected first target that failed is answered with 502, as if nothing stood before it (gateway specification, 3.8).
     pub protected_as_502: bool,
-    /// Everybody is kept away by now, and the first is back then ([`back_at`]).
+    /// Everybody is kept away by now, and the first is back then ([`super::back_at`]).
     pub back_at: Option<Timestamp>,
     pub now: Timestamp,
 }
@@ -119,11 +119,6 @@ pub fn refused(cause: &Cause, terminal: &Terminal<'_>) -> ComboAnswer {
         Cause::ToolLimit { .. } => (400, code::TOOL_LIMIT_EXCEEDED, code::TOOL_LIMIT_EXCEEDED),
     };
     finished(plain(status, code), why, None, terminal)
-}
-
-/// When the first target is back, of those that are kept away by these, as far as time alone brings one back.
-pub fn back_at<'a>(kept_away: impl IntoIterator<Item = &'a Exclusion>) -> Option<Timestamp> {
-    kept_away.into_iter().filter(|exclusion| is_timer(exclusion)).filter_map(|exclusion| exclusion.until).min()
 }
 
 /// One warning line about a weighted combo that had nobody to draw; none for other ends.
@@ -365,18 +360,6 @@ fn concerns_account(exclusion: &Exclusion) -> bool {
                 | Mechanism::CredentialGate
                 | Mechanism::ConnectionCooldown
         )
-}
-
-/// Time alone brings it back.
-fn is_timer(exclusion: &Exclusion) -> bool {
-    let timed = matches!(
-        exclusion.mechanism,
-        Mechanism::ModelLockout
-            | Mechanism::ConnectionCooldown
-            | Mechanism::CircuitBreaker
-            | Mechanism::ProviderCooldown
-    );
-    timed && exclusion.until.is_some()
 }
 
 /// The service itself is spared.

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::capability::Capability;
+use crate::exhaustion::back_at;
 use crate::strategies::auto::OverBudget;
 use crate::strategies::fixtures::{NOW, target};
 

@@ -9,6 +9,7 @@ use domain::{Mechanism, Timestamp};
 use http::{HeaderName, HeaderValue, StatusCode};
 use routing::Target;
 use routing::decision::Stop;
+use routing::exhaustion::back_at;
 use routing::exhaustion::combo::{self, ComboAnswer, Terminal};
 use routing::plan::{Cause, LeftOut, Refusal};
 use serde_json::{Map, Value, json};
@@ -99,7 +100,7 @@ pub(super) fn nobody(
         journey: &recorder.journey,
         stop,
         timed_out,
-        back_at: kept_away.and_then(|all| combo::back_at(all.iter().map(|record| &record.exclusion))),
+        back_at: kept_away.and_then(|all| back_at(all.iter().map(|record| &record.exclusion))),
         protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };
