@@ -30,10 +30,10 @@ async fn marks_for_a_cache_are_kept_where_there_is_one_and_taken_off_elsewhere()
     let upstreams = Upstreams::start().await;
     let world = &upstreams.world;
     let openrouter = world.connect("openrouter", "marks").await;
+    world.allow_extra_header("x-title");
     for (provider, model, connection, kept) in [
         ("anthropic", "m1", upstreams.of(Dialect::Messages), 3),
-        // Chat has no place for a mark on a tool.
-        ("openrouter", "anthropic/claude-sonnet-4.5", &openrouter, 2),
+        ("openrouter", "anthropic/claude-sonnet-4.5", &openrouter, 3),
         ("openrouter", "openai/gpt-5", &openrouter, 0),
         ("deepseek", "m1", upstreams.of(Dialect::Chat), 0),
         ("codex", "m1", upstreams.of(Dialect::Responses), 0),

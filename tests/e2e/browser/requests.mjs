@@ -142,7 +142,7 @@ export async function requests(checks, stage) {
       });
       await page.goto("/settings/names/add");
       await page.getByRole("textbox", { name: "Name" }).fill("best");
-      await page.getByRole("combobox").click();
+      await page.getByRole("complementary").getByRole("combobox").click();
       await page.keyboard.type("anthropic/m1");
       await page
         .getByRole("option", { name: /anthropic\/m1/ })

@@ -16,6 +16,7 @@ mod gemini;
 mod json;
 mod lenient;
 mod messages;
+mod openai_params;
 mod output_limit;
 mod parts;
 mod responses;

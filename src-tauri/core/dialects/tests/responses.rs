@@ -451,6 +451,8 @@ proptest! {
         let mut expected = Answer::fold(play(&parts, &[])).unwrap();
         let calls = expected.parts.iter_mut().filter(|part| matches!(part.kind, PartKind::ToolCall { .. }));
         calls.filter(|part| part.text.trim().is_empty()).for_each(|part| part.text = "{}".to_owned());
+        // This dialect always says a number.
+        expected.usage.cache_write.get_or_insert(0);
         prop_assert_eq!(Answer::fold(read), Ok(expected));
     }
 

@@ -1,7 +1,7 @@
 //! Writes a request.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use domain::Dialect;
@@ -16,12 +16,11 @@ use crate::canonical::reasoning::{Asked, asked};
 use crate::canonical::repair::repair;
 use crate::canonical::schema::is_strict;
 use crate::canonical::tools::fit;
-use crate::canonical::{Origin, OutputFormat, Part, Request, Target, Turn, Warning, Written, system};
+use crate::canonical::{Origin, OutputFormat, Part, Request, Target, Turn, Written, system};
 use crate::error::to_json;
+use crate::openai_params::Params;
 use crate::translate::Refusal;
 
-/// The longest `user` and `prompt_cache_key`, in bytes.
-const LONGEST_KEY: usize = 64;
 /// Most `stop` texts.
 const MOST_STOPS: usize = 4;
 
@@ -125,7 +124,7 @@ pub(super) struct Writer<'a> {
     pub(super) request: &'a Request,
     pub(super) target: &'a Target,
     pub(super) names: &'a ToolNames,
-    warnings: BTreeSet<Warning>,
+    pub(super) params: Params<'a>,
 }
 
 pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refusal> {
@@ -138,7 +137,7 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
     }
     let tooling = fit(request, Dialect::Chat, target)?;
     let names = ToolNames::new(NameRule::OpenAi, request);
-    let mut writer = Writer { request, target, names: &names, warnings: tooling.warnings.iter().cloned().collect() };
+    let mut writer = Writer { request, target, names: &names, params: Params::new(request, target, &tooling.warnings) };
     let turns = writer.turns();
     let (response_format, instruction) = writer.format();
     let messages = Messages::write(&turns, instruction, &mut writer);
@@ -151,15 +150,18 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
         tools,
         web_search_options,
         tool_choice: tools::write_choice(&tooling, &names),
-        parallel_tool_calls: writer.taken("parallel_tool_calls", tooling.parallel).filter(|_| target.parallel_flag),
-        max_tokens: writer.taken("max_tokens", old_limit),
-        max_completion_tokens: writer.taken("max_completion_tokens", new_limit),
+        parallel_tool_calls: writer
+            .params
+            .taken("parallel_tool_calls", tooling.parallel)
+            .filter(|_| target.parallel_flag),
+        max_tokens: writer.params.taken("max_tokens", old_limit),
+        max_completion_tokens: writer.params.taken("max_completion_tokens", new_limit),
         reasoning_effort: writer.effort(),
         response_format,
         sampling: writer.sampling(),
-        verbosity: writer.for_vendor("verbosity", request.verbosity.as_deref()),
-        user: writer.key("user", request.user.as_deref()),
-        prompt_cache_key: writer.cache_key(),
+        verbosity: writer.params.for_vendor("verbosity", request.verbosity.as_deref()),
+        user: writer.params.key("user", request.user.as_deref()),
+        prompt_cache_key: writer.params.cache_key(),
         service_tier: writer.own("service_tier", request.service_tier.as_deref()),
         metadata: writer.own("metadata", request.metadata.as_ref()),
         store: writer.store(),
@@ -169,64 +171,26 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
             .then_some(StreamOptions { include_usage: true }),
     };
     let body = Bytes::from(to_json(&body));
-    writer.warnings.extend(request.left_out());
+    writer.params.warnings.extend(request.left_out());
     let mut ids = names.id_map(request);
     ids.origin = target.origin;
-    Ok(Written { body, warnings: writer.warnings.into_iter().collect(), ids })
+    Ok(Written { body, warnings: writer.params.warnings.into_iter().collect(), ids })
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn warn(&mut self, code: &'static str, about: &str) {
-        self.warnings.insert(Warning { code, about: about.to_owned() });
-    }
-
     /// The conversation as strict servers take it.
     fn turns(&mut self) -> Vec<Turn> {
         let has_role = self.target.system_role || self.target.developer_role;
         let turns = if has_role { Cow::Borrowed(&*self.request.turns) } else { system::fold(&self.request.turns) };
         let (turns, warnings) = repair(&turns);
-        self.warnings.extend(warnings);
+        self.params.warnings.extend(warnings);
         turns
     }
 
-    /// A parameter, unless the model refuses it.
-    fn taken<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        if value.is_some() && self.target.refuses(name) {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        value
-    }
-
-    /// A parameter that only OpenAI itself knows.
-    fn for_vendor<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        if value.is_some() && self.target.origin != Origin::OpenAi {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        self.taken(name, value)
-    }
-
-    /// The same, where OpenAI's two dialects alone share its values.
+    /// A parameter that other servers of the dialect do not know, and whose values only OpenAI's two dialects share.
     fn own<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        if value.is_some() && !self.request.source.is_openai() {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        self.for_vendor(name, value)
-    }
-
-    fn key(&mut self, name: &str, value: Option<&'a str>) -> Option<&'a str> {
-        if value.is_some_and(|value| value.len() > LONGEST_KEY) {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        self.taken(name, value)
-    }
-
-    fn cache_key(&mut self) -> Option<&'a str> {
-        let key = self.for_vendor("prompt_cache_key", self.request.cache_key.as_deref());
-        self.key("prompt_cache_key", key)
+        let value = self.params.own(name, value);
+        self.params.for_vendor(name, value)
     }
 
     /// Not keeping an answer is what every other server does anyway.
@@ -243,10 +207,10 @@ impl<'a> Writer<'a> {
             Asked::Nothing => None,
         };
         if effort.is_some() && !self.target.reasoning_effort {
-            self.warn("DROPPED_PARAMETER", "reasoning_effort");
+            self.params.warn("DROPPED_PARAMETER", "reasoning_effort");
             return None;
         }
-        self.taken("reasoning_effort", effort)
+        self.params.taken("reasoning_effort", effort)
     }
 
     fn sampling(&mut self) -> Sampling<'a> {
@@ -254,7 +218,7 @@ impl<'a> Writer<'a> {
         let sampling = &request.sampling;
         let stops = sampling.stop.get(..MOST_STOPS).unwrap_or(&sampling.stop);
         if stops.len() < sampling.stop.len() {
-            self.warn("DROPPED_PARAMETER", "stop");
+            self.params.warn("DROPPED_PARAMETER", "stop");
         }
         let stop = match stops {
             [] => None,
@@ -263,20 +227,20 @@ impl<'a> Writer<'a> {
         };
         let speaks_top_k = self.target.top_k;
         if sampling.top_k.is_some() && !speaks_top_k {
-            self.warn("DROPPED_PARAMETER", "top_k");
+            self.params.warn("DROPPED_PARAMETER", "top_k");
         }
         Sampling {
-            temperature: self.taken("temperature", sampling.temperature),
-            top_p: self.taken("top_p", sampling.top_p),
-            top_k: self.taken("top_k", sampling.top_k.filter(|_| speaks_top_k)),
-            seed: self.taken("seed", sampling.seed),
-            frequency_penalty: self.taken("frequency_penalty", sampling.frequency_penalty),
-            presence_penalty: self.taken("presence_penalty", sampling.presence_penalty),
-            stop: self.taken("stop", stop),
-            n: self.taken("n", sampling.n.filter(|_| request.source == Dialect::Chat)),
-            logprobs: self.taken("logprobs", sampling.logprobs),
-            top_logprobs: self.taken("top_logprobs", sampling.top_logprobs),
-            logit_bias: self.taken("logit_bias", sampling.logit_bias.as_ref()),
+            temperature: self.params.taken("temperature", sampling.temperature),
+            top_p: self.params.taken("top_p", sampling.top_p),
+            top_k: self.params.taken("top_k", sampling.top_k.filter(|_| speaks_top_k)),
+            seed: self.params.taken("seed", sampling.seed),
+            frequency_penalty: self.params.taken("frequency_penalty", sampling.frequency_penalty),
+            presence_penalty: self.params.taken("presence_penalty", sampling.presence_penalty),
+            stop: self.params.taken("stop", stop),
+            n: self.params.taken("n", sampling.n.filter(|_| request.source == Dialect::Chat)),
+            logprobs: self.params.taken("logprobs", sampling.logprobs),
+            top_logprobs: self.params.taken("top_logprobs", sampling.top_logprobs),
+            logit_bias: self.params.taken("logit_bias", sampling.logit_bias.as_ref()),
         }
     }
 
@@ -286,7 +250,7 @@ impl<'a> Writer<'a> {
         match &request.output_format {
             OutputFormat::Text => (None, None),
             _ if self.target.refuses("response_format") => {
-                self.warn("DROPPED_PARAMETER", "response_format");
+                self.params.warn("DROPPED_PARAMETER", "response_format");
                 (None, None)
             }
             OutputFormat::JsonObject => {
@@ -302,7 +266,7 @@ impl<'a> Writer<'a> {
                 (Some(Format::JsonSchema { json_schema }), None)
             }
             OutputFormat::JsonSchema { name, schema, .. } => {
-                self.warn("EMULATED_FORMAT", name);
+                self.params.warn("EMULATED_FORMAT", name);
                 let instruction = format!("Answer with a JSON object of this schema and nothing else:\n{schema}");
                 (Some(Format::JsonObject), Some(instruction))
             }

@@ -97,7 +97,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
             Part::Refusal { text } => typed(TypedPart::Text { text: Cow::Borrowed(text) }),
             Part::Opaque { dialect: Dialect::Chat, json, .. } => ContentPart::AsWritten(json),
             Part::Opaque { summary, .. } => {
-                self.writer.warn("DROPPED_PART", "content");
+                self.writer.params.warn("DROPPED_PART", "content");
                 if summary.is_empty() {
                     return None;
                 }
@@ -134,7 +134,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
                 TypedPart::File { file: File { file_id: Some(id), filename: name, file_data: None } }
             }
             Source::Url(url) => {
-                self.writer.warn("DROPPED_PART", "file");
+                self.writer.params.warn("DROPPED_PART", "file");
                 TypedPart::Text { text: Cow::Owned(format!("[document at {url}]")) }
             }
             Source::Inline { .. } | Source::File(_) => self.omitted("file"),
@@ -159,7 +159,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
 
     /// What stands for a part that the model cannot be shown.
     fn omitted(&mut self, what: &str) -> TypedPart<'a> {
-        self.writer.warn("DROPPED_PART", what);
+        self.writer.params.warn("DROPPED_PART", what);
         TypedPart::Text { text: Cow::Owned(format!("[{what} omitted]")) }
     }
 

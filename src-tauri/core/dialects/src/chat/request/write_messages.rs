@@ -191,7 +191,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
         if self.writer.target.reasoning_replay && (has_calls || !thoughts.is_empty()) {
             told.reasoning_content = Some(thoughts);
         } else if !thoughts.is_empty() && told.reasoning_details.is_empty() {
-            self.writer.warn("DROPPED_REASONING", "reasoning");
+            self.writer.params.warn("DROPPED_REASONING", "reasoning");
         }
         let is_empty = texts.is_empty() && opaque.is_empty();
         told.content = match is_empty {

@@ -254,7 +254,7 @@ impl<'a> Spread<'_, 'a> {
             Part::Reasoning { .. } => self.reasoning(part, rest).map(Entry::Made),
             Part::Opaque { json, .. } => Some(Entry::Raw(json.clone())),
             Part::Image { .. } | Part::Document { .. } | Part::Audio { .. } => {
-                self.writer.warn("DROPPED_PART", "media of an assistant turn");
+                self.writer.params.warn("DROPPED_PART", "media of an assistant turn");
                 None
             }
             Part::Text { .. } | Part::Refusal { .. } | Part::ToolResult { .. } => None,
@@ -300,7 +300,7 @@ impl<'a> Spread<'_, 'a> {
             let content = texts(text, |text| ContentPart::ReasoningText { text });
             return Some(Item::Reasoning { id: None, summary: Vec::new(), content, encrypted_content: None });
         }
-        self.writer.warn("DROPPED_REASONING", "reasoning");
+        self.writer.params.warn("DROPPED_REASONING", "reasoning");
         None
     }
 
@@ -319,7 +319,7 @@ impl<'a> Spread<'_, 'a> {
 
     fn image(&mut self, media: &Media) -> ContentPart {
         if !self.writer.target.takes_images {
-            self.writer.warn("DROPPED_PART", "image");
+            self.writer.params.warn("DROPPED_PART", "image");
             return ContentPart::InputText { text: "[image omitted]".to_owned() };
         }
         let (image_url, file_id) = match &media.source {
@@ -342,7 +342,7 @@ impl<'a> Spread<'_, 'a> {
                 Some(ContentPart::InputAudio { input_audio: Audio { data: data.clone(), format: format.to_owned() } })
             }
             _ => {
-                self.writer.warn("DROPPED_PART", "audio");
+                self.writer.params.warn("DROPPED_PART", "audio");
                 None
             }
         }

@@ -1,7 +1,6 @@
 //! Requests, written.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use domain::Dialect;
@@ -14,8 +13,9 @@ use crate::canonical::repair::repair;
 use crate::canonical::schema::is_strict;
 use crate::canonical::system::fold;
 use crate::canonical::tools::fit;
-use crate::canonical::{Origin, OutputFormat, Part, Request, Target, Turn, Warning, Written};
+use crate::canonical::{Origin, OutputFormat, Part, Request, Target, Turn, Written};
 use crate::error::to_json;
+use crate::openai_params::Params;
 use crate::translate::Refusal;
 
 mod items;
@@ -23,8 +23,6 @@ mod tools;
 
 /// The least that `max_output_tokens` may say.
 const LEAST_OUTPUT: u64 = 16;
-/// The longest `user` and `prompt_cache_key`, in bytes.
-const LONGEST_KEY: usize = 64;
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
 #[derive(Serialize)]
@@ -104,13 +102,13 @@ struct Writer<'a> {
     request: &'a Request,
     target: &'a Target,
     names: &'a ToolNames,
-    warnings: BTreeSet<Warning>,
+    params: Params<'a>,
 }
 
 pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refusal> {
     let tooling = fit(request, Dialect::Responses, target)?;
     let names = ToolNames::new(NameRule::OpenAi, request);
-    let mut writer = Writer { request, target, names: &names, warnings: tooling.warnings.iter().cloned().collect() };
+    let mut writer = Writer { request, target, names: &names, params: Params::new(request, target, &tooling.warnings) };
     let turns = writer.turns();
     let mut input = items::write(&turns, &mut writer);
     let mut instructions = writer.instructions();
@@ -119,7 +117,7 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
         input.insert(0, items::system("Answer with a JSON object.", target));
     }
     let max_output = request.max_output.map(|most| most.min(target.max_output.unwrap_or(most)).max(LEAST_OUTPUT));
-    let verbosity = writer.for_vendor("verbosity", request.verbosity.as_deref());
+    let verbosity = writer.params.for_vendor("verbosity", request.verbosity.as_deref());
     let body = Body {
         model: &target.model,
         instructions,
@@ -129,14 +127,14 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
         tools: tools::write(&tooling.tools, &writer),
         reasoning: writer.reasoning(),
         text: (format.is_some() || verbosity.is_some()).then_some(TextOptions { format, verbosity }),
-        temperature: writer.taken("temperature", request.sampling.temperature),
-        top_p: writer.taken("top_p", request.sampling.top_p),
-        top_logprobs: writer.taken("top_logprobs", request.sampling.top_logprobs),
-        max_output_tokens: writer.taken("max_output_tokens", max_output),
-        user: writer.key("user", request.user.as_deref()),
-        prompt_cache_key: writer.cache_key(),
-        service_tier: writer.own("service_tier", request.service_tier.as_deref()),
-        metadata: writer.own("metadata", request.metadata.as_ref()),
+        temperature: writer.params.taken("temperature", request.sampling.temperature),
+        top_p: writer.params.taken("top_p", request.sampling.top_p),
+        top_logprobs: writer.params.taken("top_logprobs", request.sampling.top_logprobs),
+        max_output_tokens: writer.params.taken("max_output_tokens", max_output),
+        user: writer.params.key("user", request.user.as_deref()),
+        prompt_cache_key: writer.params.cache_key(),
+        service_tier: writer.params.own("service_tier", request.service_tier.as_deref()),
+        metadata: writer.params.own("metadata", request.metadata.as_ref()),
         previous_response_id: request.previous_response_id.as_deref(),
         store: if writer.is_own() { request.store } else { Some(false) },
         include: writer.include(),
@@ -146,14 +144,10 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
     writer.leave_out();
     let mut ids = names.id_map(request);
     ids.origin = target.origin;
-    Ok(Written { body, warnings: writer.warnings.into_iter().collect(), ids })
+    Ok(Written { body, warnings: writer.params.warnings.into_iter().collect(), ids })
 }
 
 impl<'a> Writer<'a> {
-    fn warn(&mut self, code: &'static str, about: &str) {
-        self.warnings.insert(Warning { code, about: about.to_owned() });
-    }
-
     /// Whether the client itself speaks this dialect, and so means what it says.
     fn is_own(&self) -> bool {
         self.request.source == Dialect::Responses
@@ -166,7 +160,7 @@ impl<'a> Writer<'a> {
         let knows_system = self.target.developer_role || self.target.system_role;
         let turns = if knows_system { Cow::Borrowed(&self.request.turns[..]) } else { fold(&self.request.turns) };
         let (turns, warnings) = repair(&turns);
-        self.warnings.extend(warnings);
+        self.params.warnings.extend(warnings);
         Cow::Owned(turns)
     }
 
@@ -174,46 +168,6 @@ impl<'a> Writer<'a> {
         let texts: Vec<&str> =
             self.request.system.iter().filter_map(text_of).filter(|text| !text.trim().is_empty()).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
-    }
-
-    /// A parameter, unless the model refuses it.
-    fn taken<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        if value.is_some() && self.target.refuses(name) {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        value
-    }
-
-    /// A parameter that other servers of the dialect do not know.
-    fn for_vendor<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        if value.is_some() && self.target.origin != Origin::OpenAi {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        self.taken(name, value)
-    }
-
-    /// A parameter whose values only OpenAI's own dialects share.
-    fn own<T>(&mut self, name: &str, value: Option<T>) -> Option<T> {
-        if value.is_some() && !self.request.source.is_openai() {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        self.taken(name, value)
-    }
-
-    fn key(&mut self, name: &str, value: Option<&'a str>) -> Option<&'a str> {
-        if value.is_some_and(|value| value.len() > LONGEST_KEY) {
-            self.warn("DROPPED_PARAMETER", name);
-            return None;
-        }
-        self.taken(name, value)
-    }
-
-    fn cache_key(&mut self) -> Option<&'a str> {
-        let key = self.for_vendor("prompt_cache_key", self.request.cache_key.as_deref());
-        self.key("prompt_cache_key", key)
     }
 
     fn reasoning(&mut self) -> Option<ReasoningOptions<'a>> {
@@ -231,7 +185,7 @@ impl<'a> Writer<'a> {
             return None;
         }
         if !self.target.reasoning_effort || self.target.refuses("reasoning") {
-            self.warn("DROPPED_PARAMETER", "reasoning");
+            self.params.warn("DROPPED_PARAMETER", "reasoning");
             return None;
         }
         Some(ReasoningOptions { effort, summary })
@@ -260,7 +214,7 @@ impl<'a> Writer<'a> {
                 Some(Format::JsonSchema { name, description: description.as_deref(), schema, strict })
             }
             OutputFormat::JsonSchema { name, schema, .. } => {
-                self.warn("EMULATED_FORMAT", name);
+                self.params.warn("EMULATED_FORMAT", name);
                 let text = instructions.get_or_insert_default();
                 let gap = if text.is_empty() { "" } else { "\n\n" };
                 text.push_str(&format!("{gap}Answer with a JSON object of this schema and nothing else:\n{schema}"));
@@ -282,10 +236,10 @@ impl<'a> Writer<'a> {
             ("logit_bias", sampling.logit_bias.is_some()),
         ] {
             if is_set {
-                self.warn("DROPPED_PARAMETER", name);
+                self.params.warn("DROPPED_PARAMETER", name);
             }
         }
-        self.warnings.extend(self.request.left_out());
+        self.params.warnings.extend(self.request.left_out());
     }
 }
 
