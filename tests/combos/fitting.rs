@@ -107,3 +107,42 @@ async fn a_pattern_stands_for_every_model_of_the_catalogue_that_fits_it_in_its_o
     assert_eq!(who(&team.ask("nobody").await), 1);
     team.world.check_invariants().await;
 }
+
+/// A conversation that began with these words and is long by now, with `odd` in its middle.
+fn long_conversation(beginning: &str, odd: &Value) -> Value {
+    let mut messages = vec![json!({ "role": "user", "content": beginning })];
+    for n in 0..60 {
+        messages.push(json!({ "role": "assistant", "content": "An answer of many words. ".repeat(60) }));
+        messages.push(if n == 30 { odd.clone() } else { json!({ "role": "user", "content": "Go on." }) });
+    }
+    json!({ "messages": messages })
+}
+
+#[tokio::test]
+async fn a_picture_in_the_middle_of_a_long_conversation_is_seen() {
+    let team = Team::start().await;
+    team.combo("eyes", "priority", json!(["deepseek/deepseek-v4-pro", "openai/gpt-4o"]), json!({})).await;
+    let words = long_conversation("Look at this.", &json!({ "role": "user", "content": "an \"image\" in words" }));
+    assert_eq!(who(&ask(&team, "eyes", "", words).await), 1);
+    let picture = json!({ "type": "image_url", "image_url": { "url": "https://pictures.example/a.png" } });
+    let seen = long_conversation("Look at this.", &json!({ "role": "user", "content": [picture] }));
+    assert_eq!(who(&ask(&team, "eyes", "", seen).await), 0);
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_conversation_is_the_same_when_it_has_become_long() {
+    let team = Team::start().await;
+    let steps = json!(["openai/m1", "deepseek/m1"].map(|model| json!({ "model": model, "weight": 1 })));
+    team.combo("even", "weighted", steps, json!({})).await;
+    let mut seen = [false; 2];
+    for n in 0..16 {
+        let beginning = format!("Conversation {n}.");
+        let first = who(&ask(&team, "even", &beginning, json!({})).await);
+        seen[first] = true;
+        let grown = long_conversation(&beginning, &json!({ "role": "user", "content": "Go on." }));
+        assert_eq!(who(&ask(&team, "even", "", grown).await), first, "{beginning}");
+    }
+    assert_eq!(seen, [true; 2]);
+    team.world.check_invariants().await;
+}

@@ -26,6 +26,7 @@ mod system_text;
 pub mod canonical;
 pub mod client;
 pub mod continuation;
+pub mod conversation_ends;
 pub mod error;
 pub mod event;
 pub mod framing;

@@ -1,5 +1,6 @@
 //! Stages 1 and 2: a request arrives, shows its key, and is glanced at.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
@@ -7,6 +8,7 @@ use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
 use axum::body::Body;
 use bytes::Bytes;
 use dialects::canonical::Request;
+use dialects::conversation_ends::{self, Ends};
 use dialects::ollama::embed;
 use dialects::translate::Refusal;
 use dialects::{Client, Glance, GlanceError, Glancer};
@@ -145,11 +147,22 @@ impl ClientRequest {
     /// # Errors
     /// What is wrong with it, by field.
     pub(crate) fn asked(&self) -> Result<&Request, &Refusal> {
-        let read = || {
-            let read = self.client.read_request(&self.body, self.requested_model(), self.stream);
-            read.map(Box::new)
-        };
-        self.asked.get_or_init(read).as_deref()
+        self.asked.get_or_init(|| self.read(&self.body).map(Box::new)).as_deref()
+    }
+
+    /// The same, as far as it takes to know what kind of request this is: of a long conversation the ends. Whether what was
+    /// left out holds results of tools.
+    pub(crate) fn weighed(&self) -> Result<(Cow<'_, Request>, bool), Refusal> {
+        if let (None, Client::Shared(dialect)) = (self.asked.get(), self.client)
+            && let Some(Ends { body, without_results }) = conversation_ends::ends(dialect, &self.body)
+        {
+            return Ok((Cow::Owned(self.read(&body)?), without_results));
+        }
+        self.asked().map(|asked| (Cow::Borrowed(asked), false)).map_err(Clone::clone)
+    }
+
+    fn read(&self, body: &[u8]) -> Result<Request, Refusal> {
+        self.client.read_request(body, self.requested_model(), self.stream)
     }
 
     /// Tokens of the request, estimated from its bytes.

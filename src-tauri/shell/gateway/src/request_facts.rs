@@ -11,6 +11,8 @@ use crate::session_name::{self, hashed_for_combos};
 
 /// The longest `prompt_cache_key` that is taken for one, in bytes.
 const CACHE_KEY: usize = 4_096;
+/// So much of a text's beginning, and of its end, tells it from others, in bytes.
+const HASHED: usize = 8 * 1_024;
 /// Hexadecimal digits of a session's hash.
 const SESSION_DIGITS: usize = 16;
 
@@ -27,7 +29,9 @@ pub(crate) fn of(request: &ClientRequest) -> RequestFacts {
     if !request.operation.generates() {
         return facts;
     }
-    let Ok(asked) = request.asked() else { return facts };
+    let Ok((asked, more_results)) = request.weighed() else { return facts };
+    let asked = &*asked;
+    facts.tool_results = more_results;
     parts(asked, &mut facts);
     facts.needs.structured_output = asked.output_format != OutputFormat::Text;
     facts.needs.reasoning = asked.reasoning.is_wanted();
@@ -73,9 +77,9 @@ fn tags(asked: &Request) -> Vec<String> {
 fn session(asked: &Request) -> Option<String> {
     let first = asked.turns.iter().find(|turn| turn.role == Role::User)?;
     let mut hash = Sha256::new();
-    texts(&first.parts).for_each(|text| hash.update(text));
+    texts(&first.parts).for_each(|text| tell_apart(text, &mut hash));
     hash.update([0]);
-    texts(&asked.system).for_each(|text| hash.update(text));
+    texts(&asked.system).for_each(|text| tell_apart(text, &mut hash));
     let mut digits = hex(hash);
     digits.truncate(SESSION_DIGITS);
     Some(digits)
@@ -89,15 +93,28 @@ fn cache_key(asked: &Request) -> Option<String> {
     }
     let first = asked.turns.iter().find(|turn| turn.role == Role::User)?;
     let mut hash = Sha256::new();
-    texts(&asked.system).for_each(|text| hash.update(text));
+    texts(&asked.system).for_each(|text| tell_apart(text, &mut hash));
     for tool in &asked.tools {
         hash.update([0]);
         hash.update(&tool.name);
-        hash.update(tool.description.as_deref().unwrap_or_default());
+        tell_apart(tool.description.as_deref().unwrap_or_default(), &mut hash);
     }
     hash.update([0]);
-    texts(&first.parts).for_each(|text| hash.update(text));
+    texts(&first.parts).for_each(|text| tell_apart(text, &mut hash));
     Some(hex(hash))
+}
+
+/// A text by its length, its beginning and its end: a hash of all of a long one would take longer than the choice.
+fn tell_apart(text: &str, hash: &mut Sha256) {
+    let bytes = text.as_bytes();
+    hash.update(bytes.len().to_le_bytes());
+    match bytes.split_at_checked(HASHED) {
+        Some((beginning, rest)) => {
+            hash.update(beginning);
+            hash.update(&rest[rest.len().saturating_sub(HASHED)..]);
+        }
+        None => hash.update(bytes),
+    }
 }
 
 fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
@@ -115,4 +132,27 @@ fn task(asked: &Request) -> Task {
     let last = asked.turns.iter().rev().find(|turn| turn.role == Role::User);
     let text = last.and_then(|turn| texts(&turn.parts).last()).unwrap_or_default();
     guess(text, !asked.tools.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_told_from_others_by_its_length_its_beginning_and_its_end() {
+        let hashed = |text: &str| {
+            let mut hash = Sha256::new();
+            tell_apart(text, &mut hash);
+            hex(hash)
+        };
+        let long = |first: char, last: char, middle: usize| format!("{first}{}{last}", "-".repeat(middle));
+        let one = hashed(&long('a', 'a', 100_000));
+        assert_eq!(one, hashed(&long('a', 'a', 100_000)));
+        for other in [long('b', 'a', 100_000), long('a', 'b', 100_000), long('a', 'a', 100_001)] {
+            assert_ne!(one, hashed(&other));
+        }
+        for length in [0, 1, HASHED, HASHED + 1, 2 * HASHED] {
+            assert_ne!(hashed(&"x".repeat(length)), hashed(&"x".repeat(length + 1)), "{length}");
+        }
+    }
 }
