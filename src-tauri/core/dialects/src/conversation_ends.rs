@@ -12,17 +12,20 @@ use crate::thoughts::elements_of;
 const LONG: usize = 64 * 1_024;
 /// So many entries stay at either end.
 const KEPT: usize = 8;
-/// Media, and instructions that count from the start wherever they stand. Within texts the quote has a stroke before it.
-const NEVER_LEFT_OUT: [&str; 11] = [
-    "image\"",
-    "image_url\"",
-    "document\"",
-    "file\"",
-    "audio\"",
-    "inlineData\"",
-    "inline_data\"",
-    "fileData\"",
-    "file_data\"",
+/// Media, and instructions that count from the start wherever they stand. Within texts a quote has a stroke before it.
+const NEVER_LEFT_OUT: [&str; 14] = [
+    "\"image\"",
+    "\"image_url\"",
+    "\"input_image\"",
+    "\"document\"",
+    "\"file\"",
+    "\"input_file\"",
+    "\"audio\"",
+    "\"input_audio\"",
+    "\"inlineData\"",
+    "\"inline_data\"",
+    "\"fileData\"",
+    "\"file_data\"",
     "\"developer\"",
     "\"system\"",
 ];
@@ -102,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_matters_is_never_left_out() {
-        let plain = json!({"role": "user", "content": "a picture of an \"image\" in words"});
+        let plain = json!({"role": "assistant", "tool_calls": [{"function": {"name": "read_file", "arguments": "{\"image\": 1}"}}]});
         assert!(ends(Dialect::Chat, &conversation(40, &plain)).is_some_and(|ends| !ends.without_results));
         for odd in [
             json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x.example/a.png"}}]}),
