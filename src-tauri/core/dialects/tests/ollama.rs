@@ -57,6 +57,9 @@ fn a_request_that_cannot_be_read_names_the_field() {
         (Form::Chat, r#"{"messages":[{"role":"critic","content":"a"}]}"#, "messages[0].role"),
         (Form::Chat, r#"{"messages":[],"tools":[{"type":"function"}]}"#, "tools"),
         (Form::Chat, r#"{"messages":[],"options":[1]}"#, "options"),
+        (Form::Chat, r#"{"messages":[],"options":{"temperature":"hot"}}"#, "options.temperature"),
+        (Form::Chat, r#"{"messages":[],"options":{"stop":5}}"#, "options.stop"),
+        (Form::Generate, r#"{"prompt":"a","format":"yaml"}"#, "format"),
         (Form::Generate, r#"{"prompt":"a","suffix":"b"}"#, "suffix"),
     ] {
         let refused = Client::Ollama(form).read_request(body.as_bytes(), "m", true).unwrap_err();

@@ -150,7 +150,7 @@ pub(crate) fn read(form: Form, body: &[u8], model: &str, stream: bool) -> Result
     request.reasoning.mode = thinking(str_of(&body.think));
     request.reasoning.visible =
         matches!(request.reasoning.mode, ReasoningMode::Effort(_) | ReasoningMode::Adaptive(_)).then_some(true);
-    request.output_format = body.format.map_or(OutputFormat::Text, format);
+    request.output_format = body.format.map(format).transpose()?.unwrap_or_default();
     if let Some(raw) = body.options {
         options(raw, &mut request)?;
     }
@@ -307,14 +307,15 @@ fn thinking(word: &str) -> ReasoningMode {
     }
 }
 
-/// `"json"`, or a schema.
-fn format(raw: &RawValue) -> OutputFormat {
-    match serde_json::from_str::<Value>(raw.get()) {
-        Ok(Value::String(word)) if word == "json" => OutputFormat::JsonObject,
-        Ok(schema @ Value::Object(_)) => {
-            OutputFormat::JsonSchema { name: "answer".to_owned(), description: None, schema, strict: None }
+/// `"json"`, or a schema; clients send an empty text for none.
+fn format(raw: &RawValue) -> Result<OutputFormat, Refusal> {
+    match fields::parse("format", raw.get())? {
+        Value::String(word) if word == "json" => Ok(OutputFormat::JsonObject),
+        Value::String(word) if word.is_empty() => Ok(OutputFormat::Text),
+        schema @ Value::Object(_) => {
+            Ok(OutputFormat::JsonSchema { name: "answer".to_owned(), description: None, schema, strict: None })
         }
-        Ok(_) | Err(_) => OutputFormat::Text,
+        _ => Err(Refusal::new("format", "must be `json` or a JSON schema")),
     }
 }
 
