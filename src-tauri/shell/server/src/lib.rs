@@ -10,6 +10,7 @@
 //! | `place.rs` | where to listen: addresses, ports, binding |
 //! | `listener.rs` | accepting, serving, moving to another place |
 //! | `workers.rs` | the threads that serve |
+//! | `linger.rs` | reading on after a refusal |
 //! | `data_folder.rs`, `gateway_file.rs`, `config_file.rs` | files |
 //! | `housekeeping.rs` | retention, and settings that reach into running parts |
 //! | `logging.rs` | where log lines go |
@@ -20,6 +21,7 @@ mod data_folder;
 mod error;
 mod gateway_file;
 mod housekeeping;
+mod linger;
 mod listener;
 pub mod logging;
 mod place;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use control::{ListenerMove, MoveRefused};
 use domain::{Clock, Millis};
 use gateway::edge::Peer;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::linger::Rest;
 use crate::place::{BindError, Bound, Place};
 use crate::timer::ClockTimer;
 use crate::workers::Workers;
@@ -109,11 +111,11 @@ impl Server {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "small writes may be delayed");
         }
-        let router = self.router.clone();
+        let (router, clock) = (self.router.clone(), Arc::clone(&self.clock));
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            let router = router.clone();
-            async move { Ok::<_, Infallible>(infallible(router.oneshot(request.map(Body::new)).await)) }
+            let (router, clock) = (router.clone(), Arc::clone(&clock));
+            async move { Ok::<_, Infallible>(answer_to(router, request, clock.as_ref()).await) }
         });
         let connection = http1::Builder::new()
             .timer(ClockTimer::new(Arc::clone(&self.clock)))
@@ -140,6 +142,18 @@ impl Server {
         }
         drop(permit);
     }
+}
+
+/// The router's answer, once the client is done with sending: see [`crate::linger`].
+async fn answer_to(router: Router, request: hyper::Request<Incoming>, clock: &dyn Clock) -> Response {
+    // Such a client sends its body only when it is asked for it.
+    let asks_first = request.headers().contains_key(hyper::header::EXPECT);
+    let rest = Rest::default();
+    let response = infallible(router.oneshot(request.map(|body| Body::new(rest.lend(body)))).await);
+    if !asks_first {
+        rest.forget(clock).await;
+    }
+    response
 }
 
 impl Door {
