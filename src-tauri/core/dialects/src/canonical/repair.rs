@@ -10,7 +10,11 @@
 //!   last turn it is removed instead, since nobody waits for it.
 //! - A result without its call becomes a text of the user.
 //! - Neighbouring turns of one speaker become one.
+//!
+//! Most conversations keep all of this. They are seen through once and handed back as they are: a history of half a
+//! megabyte is not copied to find that nothing is wrong with it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::request::{Part, Role, ToolKind, Turn};
@@ -25,12 +29,65 @@ const ORPHAN: &str = "[tool result] ";
 const REPAIRED: &str = "REPAIRED_TOOLS";
 
 /// The conversation as strict servers take it. Warnings name the ids of the calls concerned.
-pub fn repair(turns: &[Turn]) -> (Vec<Turn>, Vec<Warning>) {
+pub fn repair(turns: &[Turn]) -> (Cow<'_, [Turn]>, Vec<Warning>) {
+    if is_whole(turns) {
+        return (Cow::Borrowed(turns), Vec::new());
+    }
     let mut ledger = Ledger::default();
     let merged = merge(turns.iter().map(cleaned));
     let turns = merged.into_iter().enumerate().map(|(place, turn)| ledger.take(place, turn)).collect();
     let turns = merge(ledger.settle(turns).into_iter());
-    (turns, ledger.warnings)
+    (Cow::Owned(turns), ledger.warnings)
+}
+
+/// [`repair`], for a conversation that may have been changed already.
+pub fn repaired(turns: Cow<'_, [Turn]>) -> (Cow<'_, [Turn]>, Vec<Warning>) {
+    match turns {
+        Cow::Borrowed(turns) => repair(turns),
+        Cow::Owned(turns) => {
+            let (turns, warnings) = repair(&turns);
+            (Cow::Owned(turns.into_owned()), warnings)
+        }
+    }
+}
+
+/// Whether there is nothing to repair.
+fn is_whole(turns: &[Turn]) -> bool {
+    let mut speaker = None;
+    let mut awaited: Vec<&str> = Vec::new();
+    let is_whole = turns.iter().all(|turn| {
+        let fits = speaker != Some(turn.role) && !is_lacking(turn) && answers(turn, &awaited);
+        speaker = Some(turn.role);
+        awaited = if turn.role == Role::Assistant { calls(turn).collect() } else { Vec::new() };
+        fits
+    });
+    is_whole && awaited.is_empty()
+}
+
+/// Whether a turn holds nothing, or something blank.
+fn is_lacking(turn: &Turn) -> bool {
+    let is_lacking = |part: &Part| match part {
+        Part::ToolResult { content, .. } => content.iter().any(is_blank),
+        part => is_blank(part),
+    };
+    turn.parts.is_empty() || turn.parts.iter().any(is_lacking)
+}
+
+/// Whether a turn begins with the results of these calls in their order, and holds no others.
+fn answers(turn: &Turn, calls: &[&str]) -> bool {
+    let Some((results, rest)) = turn.parts.split_at_checked(calls.len()) else { return false };
+    let may_answer = calls.is_empty() || turn.role == Role::User;
+    let is_result = |(part, id): (&Part, &&str)| matches!(part, Part::ToolResult { call_id, .. } if call_id == id);
+    let has_more = rest.iter().any(|part| matches!(part, Part::ToolResult { .. }));
+    may_answer && !has_more && results.iter().zip(calls).all(is_result)
+}
+
+/// The ids of the calls of a turn that the client answers.
+fn calls(turn: &Turn) -> impl Iterator<Item = &str> {
+    turn.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { id, kind, .. } if !matches!(kind, ToolKind::Server(_)) => Some(id.as_str()),
+        _ => None,
+    })
 }
 
 /// Whether nothing can be seen of a part.
@@ -96,13 +153,9 @@ impl Ledger {
     fn take(&mut self, place: usize, mut turn: Turn) -> Turn {
         match turn.role {
             Role::Assistant => {
-                for part in &turn.parts {
-                    if let Part::ToolCall { id, kind, .. } = part
-                        && !matches!(kind, ToolKind::Server(_))
-                    {
-                        self.by_id.entry(id.clone()).or_default().push(self.calls.len());
-                        self.calls.push(Call { id: id.clone(), turn: place, result: None });
-                    }
+                for id in calls(&turn) {
+                    self.by_id.entry(id.to_owned()).or_default().push(self.calls.len());
+                    self.calls.push(Call { id: id.to_owned(), turn: place, result: None });
                 }
             }
             Role::User | Role::System => {
@@ -367,6 +420,7 @@ mod tests {
             let about: Vec<_> = warnings.iter().map(|warning| warning.about.as_str()).collect();
             assert_eq!(about, warned, "{name}");
             assert_eq!(told(&repair(&repaired).0), expected, "{name}: again");
+            assert!(matches!(repair(&repaired).0, Cow::Borrowed(_)), "{name}: nothing is left to repair");
         }
     }
 }

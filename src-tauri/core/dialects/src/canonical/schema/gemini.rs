@@ -380,31 +380,38 @@ fn bounds(members: &Map<String, Value>, clean: &mut Map<String, Value>) {
 }
 
 /// A schema in Gemini's words as JSON schema: types in lower case, `nullable` as a type, counts as numbers.
-pub fn from_gemini(schema: &Value) -> Value {
-    let Value::Object(members) = schema else { return schema.clone() };
-    let mut plain: Map<String, Value> = Map::new();
-    for (name, value) in members {
-        let value = match (name.as_str(), value) {
-            ("nullable" | "propertyOrdering", _) => continue,
-            ("type", Value::String(kind)) if kind == "TYPE_UNSPECIFIED" => continue,
-            ("type", Value::String(kind)) => Value::String(kind.to_ascii_lowercase()),
-            ("properties", Value::Object(schemas)) => {
-                Value::Object(schemas.iter().map(|(name, schema)| (name.clone(), from_gemini(schema))).collect())
-            }
-            ("items", schema) => from_gemini(schema),
-            ("anyOf", Value::Array(branches)) => Value::Array(branches.iter().map(from_gemini).collect()),
+pub fn from_gemini(mut schema: Value) -> Value {
+    make_plain(&mut schema);
+    schema
+}
+
+fn make_plain(schema: &mut Value) {
+    let Value::Object(members) = schema else { return };
+    let nullable = members.get("nullable") == Some(&Value::Bool(true));
+    members.retain(|name, value| {
+        let is_unspecified = name == "type" && value == "TYPE_UNSPECIFIED";
+        !is_unspecified && !matches!(name.as_str(), "nullable" | "propertyOrdering")
+    });
+    for (name, value) in members.iter_mut() {
+        match (name.as_str(), &mut *value) {
+            ("type", Value::String(kind)) => kind.make_ascii_lowercase(),
+            ("properties", Value::Object(schemas)) => schemas.values_mut().for_each(make_plain),
+            ("items", schema) => make_plain(schema),
+            ("anyOf", Value::Array(branches)) => branches.iter_mut().for_each(make_plain),
             (
                 "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties",
                 Value::String(count),
-            ) => count.parse::<u64>().map_or_else(|_| value.clone(), Value::from),
-            _ => value.clone(),
-        };
-        plain.insert(name.clone(), value);
+            ) => {
+                if let Ok(count) = count.parse::<u64>() {
+                    *value = Value::from(count);
+                }
+            }
+            _ => {}
+        }
     }
-    if members.get("nullable") == Some(&Value::Bool(true)) {
-        allow_null(&mut plain);
+    if nullable {
+        allow_null(members);
     }
-    Value::Object(plain)
 }
 
 fn allow_null(schema: &mut Map<String, Value>) {
