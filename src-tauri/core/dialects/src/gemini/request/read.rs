@@ -9,7 +9,7 @@ use domain::Dialect;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::wire::{Body, Content, ReadBlob, ReadCall, ReadFile, ReadPart, ReadResponse};
+use super::wire::{Body, Content, Members, ReadBlob, ReadCall, ReadFile, ReadPart, ReadResponse};
 use super::{options, tools};
 use crate::canonical::{Media, Origin, Part, Request, Role, Source, ToolKind, Turn, arguments, ids, media, reasoning};
 use crate::fields::{Elements, parse};
@@ -39,11 +39,10 @@ pub(crate) fn read(body: &[u8], model: &str, stream: bool) -> Result<Request, Re
 }
 
 fn members(body: &str) -> Result<Body<'_>, Refusal> {
-    let named: BTreeMap<String, &RawValue> = parse("", body)?;
-    let mut read = Body::default();
-    for (name, value) in named {
+    let Members { contents, others } = parse("", body)?;
+    let mut read = Body { contents, ..Body::default() };
+    for (name, value) in others {
         match name.as_str() {
-            "contents" => read.contents = list("contents", value)?,
             "systemInstruction" | "system_instruction" => read.system = Some(parse("systemInstruction", value.get())?),
             "tools" => read.tools = list("tools", value)?,
             "toolConfig" | "tool_config" => read.tool_config = parse("toolConfig", value.get())?,
