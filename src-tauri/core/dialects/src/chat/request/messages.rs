@@ -248,7 +248,9 @@ fn content_part(raw: &RawValue, field: &dyn Fn() -> String) -> Result<Part, Refu
     let part: ContentPart<'_> = fields::parse(format_args!("{}.content", field()), raw.get())?;
     let cache = part.cache_control.map(cache_mark);
     Ok(match str_of(&part.kind) {
-        "text" | "input_text" | "output_text" | "" => Part::Text { text: str_of(&part.text).to_owned(), cache },
+        "text" | "input_text" | "output_text" | "" => {
+            Part::Text { text: part.text.unwrap_or_default().into_string(), cache }
+        }
         "refusal" => Part::Refusal { text: str_of(&part.refusal).to_owned() },
         "image_url" | "input_image" => {
             let image = image(&part);

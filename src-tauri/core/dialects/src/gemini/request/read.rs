@@ -265,22 +265,22 @@ pub(super) fn is_kept_by_google(uri: &str) -> bool {
     ["https://generativelanguage.googleapis.com/", "gs://", "files/"].iter().any(|start| uri.starts_with(start))
 }
 
-/// What most agents wrap the result of a tool in.
+/// What most agents wrap the result of a tool in: an object with one text.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainOutcome {
+#[serde(rename_all = "lowercase")]
+enum PlainOutcome {
     #[serde(alias = "result")]
-    output: Option<String>,
-    error: Option<String>,
+    Output(String),
+    Error(String),
 }
 
 /// What a tool brought, as text, and whether that was an error. Agents wrap it in different ways; an object of another
 /// shape is the result itself.
 fn outcome(response: &RawValue) -> (String, bool) {
     match serde_json::from_str(response.get()) {
-        Ok(PlainOutcome { output: Some(text), error: None }) => return (text, false),
-        Ok(PlainOutcome { output: None, error: Some(text) }) => return (text, true),
-        Ok(PlainOutcome { .. }) | Err(_) => {}
+        Ok(PlainOutcome::Output(text)) => return (text, false),
+        Ok(PlainOutcome::Error(text)) => return (text, true),
+        Err(_) => {}
     }
     let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(response.get()) else {
         return (plain(response), false);
