@@ -25,6 +25,7 @@ use tower::ServiceExt;
 
 use crate::place::{BindError, Bound, Place};
 use crate::timer::ClockTimer;
+use crate::workers::Workers;
 
 /// How long a silent connection is kept, and with it the longest time for the head of a request. Longer than the 90 s for
 /// which the connection pools of agents keep one: whoever closes first must not be the one that the other is writing to.
@@ -42,6 +43,7 @@ pub(crate) struct Server {
     /// Ends every connection at once.
     pub(crate) cut: CancellationToken,
     pub(crate) connections: Arc<Semaphore>,
+    pub(crate) workers: Arc<Workers>,
 }
 
 /// An open door; dropping it closes it.
@@ -68,12 +70,32 @@ impl Server {
             let Some(accepted) = or_closed(&closed, listener.accept()).await else { return };
             match (permit, accepted) {
                 (Ok(permit), Ok((stream, peer))) => {
-                    self.tracker.spawn(self.clone().serve(stream, Peer(peer), permit, closed.clone()));
+                    self.hand_over(stream, Peer(peer), permit, closed.clone());
                 }
                 (Err(_), _) => return,
                 (Ok(_), Err(error)) => self.pause(&error).await,
             }
         }
+    }
+
+    /// To a thread of its own, where there are such.
+    fn hand_over(&self, stream: TcpStream, peer: Peer, permit: OwnedSemaphorePermit, closed: CancellationToken) {
+        let server = self.clone();
+        let Some(seat) = self.workers.seat() else {
+            self.tracker.spawn(server.serve(stream, peer, permit, closed));
+            return;
+        };
+        // A socket belongs to the runtime in which it was made.
+        let Ok(stream) = stream.into_std() else { return };
+        let runtime = seat.runtime().clone();
+        let serving = async move {
+            match TcpStream::from_std(stream) {
+                Ok(stream) => server.serve(stream, peer, permit, closed).await,
+                Err(error) => tracing::debug!(%error, "a connection could not be handed over"),
+            }
+            drop(seat);
+        };
+        self.tracker.spawn_on(serving, &runtime);
     }
 
     async fn pause(&self, error: &io::Error) {
