@@ -33,11 +33,8 @@ pub fn repair(turns: &[Turn]) -> (Cow<'_, [Turn]>, Vec<Warning>) {
     if is_whole(turns) {
         return (Cow::Borrowed(turns), Vec::new());
     }
-    let mut ledger = Ledger::default();
-    let merged = merge(turns.iter().map(cleaned));
-    let turns = merged.into_iter().enumerate().map(|(place, turn)| ledger.take(place, turn)).collect();
-    let turns = merge(ledger.settle(turns).into_iter());
-    (Cow::Owned(turns), ledger.warnings)
+    let (turns, warnings) = rebuilt(turns);
+    (Cow::Owned(turns), warnings)
 }
 
 /// [`repair`], for a conversation that may have been changed already.
@@ -49,6 +46,14 @@ pub fn repaired(turns: Cow<'_, [Turn]>) -> (Cow<'_, [Turn]>, Vec<Warning>) {
             (Cow::Owned(turns.into_owned()), warnings)
         }
     }
+}
+
+fn rebuilt(turns: &[Turn]) -> (Vec<Turn>, Vec<Warning>) {
+    let mut ledger = Ledger::default();
+    let merged = merge(turns.iter().map(cleaned));
+    let turns = merged.into_iter().enumerate().map(|(place, turn)| ledger.take(place, turn)).collect();
+    let turns = merge(ledger.settle(turns).into_iter());
+    (turns, ledger.warnings)
 }
 
 /// Whether there is nothing to repair.
@@ -253,6 +258,9 @@ fn orphan(result: Part, rest: &mut Vec<Part>) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn text(text: &str) -> Part {
@@ -421,6 +429,31 @@ mod tests {
             assert_eq!(about, warned, "{name}");
             assert_eq!(told(&repair(&repaired).0), expected, "{name}: again");
             assert!(matches!(repair(&repaired).0, Cow::Borrowed(_)), "{name}: nothing is left to repair");
+        }
+    }
+
+    fn any_turn() -> impl Strategy<Value = Turn> {
+        let id = prop_oneof![Just("1"), Just("2")];
+        let part = prop_oneof![
+            2 => Just(text("said")),
+            4 => id.clone().prop_map(call),
+            4 => id.prop_map(|id| result(id, "ok")),
+            1 => Just(text(" ")),
+        ];
+        let role = prop_oneof![4 => Just(Role::User), 4 => Just(Role::Assistant), 1 => Just(Role::System)];
+        (role, vec(part, 0..3)).prop_map(|(role, parts)| Turn { role, parts })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn what_is_handed_back_as_it_is_would_not_be_changed(turns in vec(any_turn(), 0..4)) {
+            let (rebuilt, warnings) = rebuilt(&turns);
+            if is_whole(&turns) {
+                prop_assert_eq!(told(&rebuilt), told(&turns));
+                prop_assert!(warnings.is_empty());
+            }
         }
     }
 }
