@@ -58,11 +58,7 @@ pub fn first<'p>(combo: &'p str, strategy: Strategy, plan: &'p Plan) -> Option<P
     let mut levels = Vec::new();
     let (mut combo, mut strategy, mut plan) = (combo, strategy, plan);
     loop {
-        let index = match plan {
-            Plan::Ranked { attempts, .. } => attempts.first()?.target,
-            Plan::Panel { members, .. } => *members.first()?,
-            Plan::Chain { links, .. } => *links.first()?.first()?,
-        };
+        let index = plan.sequence().next()?.target;
         let Pool { targets, nested, .. } = plan.pool();
         let target = targets.get(index)?;
         levels.push(Level { combo, strategy, step: &target.execution_key });
@@ -92,13 +88,10 @@ impl<'p> Around<'_, 'p> {
 }
 
 fn flatten<'p>(around: &Around<'_, 'p>, plan: &'p Plan, order: &mut Vec<Place<'p>>) {
-    let Plan::Ranked { pool, attempts } = plan else {
-        order.extend(plan.pool().targets.iter().map(|target| around.place(target)));
-        return;
-    };
-    for Attempt { target: index, .. } in attempts {
-        let target = &pool.targets[*index];
-        match pool.nested.get(index) {
+    let pool = plan.pool();
+    for Attempt { target: index, .. } in plan.sequence() {
+        let target = &pool.targets[index];
+        match pool.nested.get(&index) {
             Some(Inner { combo, strategy, plan }) => {
                 let outer = around.levels(target);
                 flatten(&Around { combo, strategy: *strategy, outer: &outer }, plan, order);

@@ -3,6 +3,8 @@
 //! Strategies look nothing up: what they compare stands here, gathered once per request by the shell. Unknown is `None`,
 //! never zero (gateway specification, 5.3).
 
+use std::sync::Arc;
+
 use domain::quota::Quota;
 use domain::request_log::ExclusionRecord;
 use domain::{Availability, ConnectionId, Exclusion, ProviderId};
@@ -74,7 +76,7 @@ pub struct Facts {
     pub in_flight: u32,
     pub max_concurrent: Option<u32>,
     /// The account's, or of several the one with the most left.
-    pub quota: Option<Quota>,
+    pub quota: Option<Arc<Quota>>,
     pub breaker: Breaker,
     pub tier: Tier,
     /// Accounts that could serve the model.

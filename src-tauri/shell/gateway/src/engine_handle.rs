@@ -88,7 +88,7 @@ impl Drop for Place {
 pub(crate) struct Load {
     /// Requests under way at the least busy one.
     pub(crate) in_flight: u32,
-    pub(crate) quota: Option<Quota>,
+    pub(crate) quota: Option<Arc<Quota>>,
     pub(crate) breaker: circuit_breaker::State,
     /// The most tools the provider takes, where it said so.
     pub(crate) max_tools: Option<u32>,
@@ -189,7 +189,7 @@ impl EngineHandle {
             if let Some(quota) = engine.quota(account)
                 && load.quota.as_ref().is_none_or(|most| has_more(quota, most, model, now))
             {
-                load.quota = Some(quota.clone());
+                load.quota = Some(Arc::clone(quota));
             }
         }
         load.in_flight = if load.in_flight == u32::MAX { 0 } else { load.in_flight };
@@ -246,7 +246,7 @@ impl EngineHandle {
 
     /// What is known about an account's quota; none, nothing.
     pub fn quota(&self, connection: &ConnectionId) -> Option<Quota> {
-        self.inner.engine.lock().quota(connection).cloned()
+        self.inner.engine.lock().quota(connection).map(|quota| Quota::clone(quota))
     }
 
     /// The account has another credential and may be another one.

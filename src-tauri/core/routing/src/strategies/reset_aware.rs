@@ -14,6 +14,8 @@
 //! account is spared: `total ×= max(.05, remaining / guard)`. An account at its limit is last. Scores within the tie band
 //! of the best take turns.
 
+use std::borrow::Borrow;
+
 use domain::quota::window::{MONTHLY, SESSION, WEEKLY};
 use domain::quota::{Quota, Window};
 use domain::{Millis, Timestamp};
@@ -40,8 +42,8 @@ const WEEKLY_SHAPE: Shape = Shape { length: Millis::days(7), rest: 0.25, urgency
 const MONTHLY_SHAPE: Shape = Shape { length: Millis::days(30), rest: 0.25, urgency: 0.75 };
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
-    let scores: Vec<f64> = targets.iter().map(|target| score(target, view.config, view.now)).collect();
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
+    let scores: Vec<f64> = targets.iter().map(|target| score(target.borrow(), view.config, view.now)).collect();
     let mut order = falling(scores.iter().copied());
     let Some(&best) = order.first() else { return order };
     let band = view.config.reset_aware_tie_band_percent / 100.0;
@@ -96,10 +98,12 @@ fn guard(quota: &Quota, config: &Config, now: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::fixtures::{NOW, World, each, quota};
     use super::*;
 
-    fn of(quota: Option<Quota>) -> f64 {
+    fn of(quota: Option<Arc<Quota>>) -> f64 {
         let targets = each([quota], |target, quota| target.facts.quota = quota);
         score(&targets[0], &Config::default(), NOW)
     }
@@ -139,7 +143,7 @@ mod tests {
         }
         assert_eq!(of(None), 0.5);
         assert_eq!(scored(&[("session", Some(1.0), None)]), f64::NEG_INFINITY);
-        let said = Quota { limit_reached: true, ..quota(&[]) };
+        let said = Arc::new(Quota { limit_reached: true, ..Quota::default() });
         assert_eq!(of(Some(said)), f64::NEG_INFINITY);
     }
 

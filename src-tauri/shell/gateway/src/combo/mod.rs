@@ -167,7 +167,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             }
             Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
         };
-        let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
+        let left_out: Vec<(&Target, &LeftOut)> = plan.left_out().collect();
         recorder.journey.exclusions = left_out.iter().map(|(target, why)| target.left_out(why.exclusion())).collect();
         let scene = Scene { gateway, asked, facts: &facts, deadline };
         let ended = match &plan {

@@ -9,7 +9,7 @@ use resilience::Caller;
 use routing::combo::{Combo, Expansion, expand};
 use routing::exhaustion::combo::{self as exhaustion, Terminal};
 use routing::explanation::Explanation as Figures;
-use routing::plan::{LeftOut, Placed, Refusal};
+use routing::plan::{Attempt, LeftOut, Placed, Refusal};
 use routing::{Journey, Plan, Target, View, explanation};
 
 use super::answer::used_up;
@@ -99,17 +99,16 @@ pub(crate) fn explain(
                 routing::Route::Combo { taste, .. } => taste,
                 routing::Route::Direct => None,
             };
-            let pool = &plan.pool().targets;
-            let figures = explanation::explain(asked.combo.strategy, pool, &view, &memory, taste);
+            let figures = explanation::explain(asked.combo.strategy, plan.pool(), &view, &memory, taste);
             let mut targets = Vec::new();
             look.planned(&plan, &figures, None, &mut targets);
-            let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
+            let left_out: Vec<(&Target, &LeftOut)> = plan.left_out().collect();
             targets.extend(left_out.iter().map(|(target, why)| look.left_out(target, why)));
             let answer = plan.is_empty().then(|| nobody(asked, pool_size, &left_out, gateway));
             (targets, answer)
         }
         Err(refusal) => {
-            let targets = refusal.left_out.iter().map(|(target, why)| look.left_out(target, why)).collect();
+            let targets = refusal.pool.left_out().map(|(target, why)| look.left_out(target, why)).collect();
             (targets, Some(refused(asked, pool_size, &refusal, gateway)))
         }
     };
@@ -117,7 +116,7 @@ pub(crate) fn explain(
     Explanation { route, targets, skipped, answer }
 }
 
-fn nobody(asked: &Asked, pool_size: usize, left_out: &[(Target, LeftOut)], gateway: &Gateway) -> Answer {
+fn nobody(asked: &Asked, pool_size: usize, left_out: &[(&Target, &LeftOut)], gateway: &Gateway) -> Answer {
     if let Some(until) = used_up(left_out) {
         let now = gateway.now();
         return Answer::of(&key_spending::of_targets(&asked.combo.name, until, now));
@@ -129,7 +128,8 @@ fn nobody(asked: &Asked, pool_size: usize, left_out: &[(Target, LeftOut)], gatew
 
 fn refused(asked: &Asked, pool_size: usize, refusal: &Refusal, gateway: &Gateway) -> Answer {
     let journey = Journey::default();
-    let terminal = terminal(asked, pool_size, &refusal.left_out, &journey, gateway);
+    let left_out: Vec<_> = refusal.pool.left_out().collect();
+    let terminal = terminal(asked, pool_size, &left_out, &journey, gateway);
     let answer = exhaustion::refused(&refusal.cause, &terminal).answer;
     Answer { status: answer.status, code: answer.code, retry_after: answer.retry_after }
 }
@@ -137,7 +137,7 @@ fn refused(asked: &Asked, pool_size: usize, refusal: &Refusal, gateway: &Gateway
 fn terminal<'t>(
     asked: &Asked,
     pool_size: usize,
-    left_out: &'t [(Target, LeftOut)],
+    left_out: &'t [(&'t Target, &'t LeftOut)],
     journey: &'t Journey,
     gateway: &Gateway,
 ) -> Terminal<'t> {
@@ -166,13 +166,8 @@ impl Look<'_> {
     /// The targets of a plan in the order they would be asked; those of a combo inside stand in its place and share its
     /// figures.
     fn planned(&self, plan: &Plan, figures: &[Figures], of: Option<(&Figures, Placed)>, into: &mut Vec<TargetOutlook>) {
-        let order: Vec<(usize, Placed)> = match plan {
-            Plan::Ranked { attempts, .. } => attempts.iter().map(|attempt| (attempt.target, attempt.placed)).collect(),
-            Plan::Panel { members, .. } => members.iter().map(|member| (*member, Placed::Strategy)).collect(),
-            Plan::Chain { links, .. } => links.iter().flatten().map(|index| (*index, Placed::Strategy)).collect(),
-        };
         let pool = plan.pool();
-        for (index, placed) in order {
+        for Attempt { target: index, placed } in plan.sequence() {
             let own = figures.get(index).map(|figures| (figures, placed));
             let shown = of.or(own);
             match pool.nested.get(&index) {
