@@ -74,18 +74,19 @@ impl SelfHealing {
     /// The candidate took part in a ranking with this score.
     pub fn on_score(&mut self, key: &str, score: f64, now: Timestamp) -> Verdict {
         let bad = score < OUT_BELOW;
-        if bad && !self.entries.contains_key(key) {
-            self.insert(key);
+        match self.entries.get_mut(key) {
+            None if bad => self.insert(key).score = score,
+            None => return Verdict::In,
+            Some(entry) => {
+                entry.score = score;
+                // Out, and scored again by every request meanwhile: nothing is to be settled before its end.
+                if let Some(until) = entry.until.filter(|until| *until > now) {
+                    return Verdict::Out { until };
+                }
+            }
         }
-        let Some(entry) = self.entries.get_mut(key) else {
-            return Verdict::In;
-        };
-        entry.score = score;
-        match entry.until {
-            // Out, and scored again by every request meanwhile: nothing is to be settled before its end.
-            Some(until) if until > now => return Verdict::Out { until },
-            Some(_) | None if bad => self.exclude(key, now),
-            Some(_) | None => {}
+        if bad {
+            self.exclude(key, now);
         }
         self.settle(key, now)
     }
@@ -101,14 +102,12 @@ impl SelfHealing {
 
     /// A request to the candidate failed, and the failure was its doing.
     pub fn on_failure(&mut self, key: &str, now: Timestamp) -> Verdict {
-        if !self.entries.contains_key(key) {
-            self.insert(key);
-        }
-        let change = self.next_change();
-        let Some(entry) = self.entries.get_mut(key) else {
-            return Verdict::In;
+        let changed = self.next_change();
+        let entry = match self.entries.contains_key(key) {
+            true => self.entries.entry(key.to_owned()).or_default(),
+            false => self.insert(key),
         };
-        entry.changed = change;
+        entry.changed = changed;
         entry.failures = entry.failures.saturating_add(1);
         entry.good = 0;
         if entry.until.is_some_and(|until| until <= now)
@@ -159,13 +158,13 @@ impl SelfHealing {
         }
     }
 
-    fn insert(&mut self, key: &str) {
+    /// The new entry of a key that has none. Without a score yet, nothing speaks against the candidate.
+    fn insert(&mut self, key: &str) -> &mut Entry {
         if self.entries.len() >= CAPACITY {
             self.forget_the_oldest();
         }
-        // Without a score yet, nothing speaks against the candidate.
-        let entry = Entry { score: 1.0, changed: self.next_change(), ..Entry::default() };
-        self.entries.insert(key.to_owned(), entry);
+        let changed = self.next_change();
+        self.entries.entry(key.to_owned()).or_insert(Entry { score: 1.0, changed, ..Entry::default() })
     }
 
     fn forget_the_oldest(&mut self) {

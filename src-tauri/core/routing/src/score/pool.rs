@@ -92,7 +92,7 @@ impl<'a> Pool<'a> {
         view: &View<'a>,
         hint: Hint,
         with_prefix: bool,
-        mut fitness: impl FnMut(&str) -> f64,
+        mut fitness: impl FnMut(&'a str) -> f64,
     ) -> Self {
         let mut members: Vec<Member<'a>> = indexes
             .iter()

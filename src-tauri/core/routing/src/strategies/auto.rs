@@ -236,8 +236,16 @@ fn pool<'a>(
 ) -> Pool<'a> {
     let with_prefix = weights.of(Factor::CacheAffinity) > 0.0;
     let with_fitness = weights.of(Factor::TaskFit) > 0.0;
-    Pool::new(targets, candidates, view, scene.profile.hint, with_prefix, |model| {
-        if with_fitness { cache.fitness(scene.layers, model, view.request.task) } else { 0.0 }
+    // The accounts of a step stand side by side, and have its model.
+    let mut last: Option<(&str, f64)> = None;
+    Pool::new(targets, candidates, view, scene.profile.hint, with_prefix, |model| match last {
+        _ if !with_fitness => 0.0,
+        Some((known, fitness)) if known == model => fitness,
+        Some(_) | None => {
+            let fitness = cache.fitness(scene.layers, model, view.request.task);
+            last = Some((model, fitness));
+            fitness
+        }
     })
 }
 
