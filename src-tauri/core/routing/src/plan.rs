@@ -10,12 +10,13 @@
 mod sift;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::{Availability, Exclusion, Mechanism};
 use rand::Rng;
 
 use crate::capability::Capability;
-use crate::combo::{CompositeTiers, Expansion, Nested, Strategy};
+use crate::combo::{CompositeTiers, Config, Expansion, Nested, Strategy};
 use crate::memory::Memory;
 use crate::quota_share;
 use crate::score::fitness::Layers;
@@ -90,6 +91,8 @@ impl Pool {
 pub struct Inner {
     pub combo: String,
     pub strategy: Strategy,
+    /// Its own numbers, after its own cascade.
+    pub config: Arc<Config>,
     pub plan: Plan,
 }
 
@@ -329,7 +332,7 @@ fn plan_nested(
             target.facts.clone_from(&first.facts);
             target.availability = Availability::Available;
         }
-        plans.insert(index, Inner { combo, strategy, plan });
+        plans.insert(index, Inner { combo, strategy, config, plan });
     }
     plans
 }

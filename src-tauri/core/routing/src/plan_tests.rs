@@ -1,12 +1,9 @@
-use std::sync::Arc;
-
 use domain::quota::Quota;
 use domain::{Mechanism, Millis};
 use proptest::prelude::{Just, any, prop, prop_assert_eq, prop_assume, prop_oneof, proptest};
 use proptest::strategy::Strategy as Generator;
 
 use super::*;
-use crate::combo::Config;
 use crate::combo::config::ContextMode;
 use crate::strategies::fixtures::{NOW, World, quota, rng, target, targets};
 use crate::target::Facts;

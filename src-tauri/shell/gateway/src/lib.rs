@@ -53,6 +53,7 @@ mod routes;
 mod routing_handle;
 mod send;
 mod session_name;
+mod table;
 mod telemetry;
 mod throttle;
 mod token_count;

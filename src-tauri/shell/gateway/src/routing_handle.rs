@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use domain::{Clock, ConnectionId, Millis};
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
@@ -22,6 +21,7 @@ use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
 use crate::quota_pools::Pools;
+use crate::table::Table;
 
 /// The document in the store.
 const MEMORY: &str = "memory";
@@ -35,7 +35,7 @@ pub(crate) struct RoutingHandle {
     state: Mutex<State>,
     configs: Mutex<BTreeMap<String, Known>>,
     handoffs: Mutex<Handoffs>,
-    pools: ArcSwap<Pools>,
+    pools: Table<Pools>,
     clock: Arc<dyn Clock>,
     /// Something that outlives a restart has changed.
     news: Notify,
@@ -69,7 +69,7 @@ impl RoutingHandle {
             }),
             configs: Mutex::default(),
             handoffs: Mutex::default(),
-            pools: ArcSwap::default(),
+            pools: Table::default(),
             clock,
             news: Notify::new(),
             moved: Notify::new(),
@@ -134,7 +134,7 @@ impl RoutingHandle {
     }
 
     /// Who shares what; see [`Gateway::quota_pools`].
-    pub(crate) fn pools(&self) -> &ArcSwap<Pools> {
+    pub(crate) fn pools(&self) -> &Table<Pools> {
         &self.pools
     }
 

@@ -371,33 +371,7 @@ fn is_break(exclusion: &Exclusion) -> bool {
 fn passes(exclusion: &Exclusion) -> bool {
     let rests = matches!(exclusion.mechanism, Mechanism::ModelLockout | Mechanism::ConnectionCooldown);
     let cause = exclusion.cause.as_ref().and_then(|cause| cause.reason);
-    rests && exclusion.until.is_some() && cause.is_some_and(is_passing)
-}
-
-fn is_passing(cause: Reason) -> bool {
-    match cause {
-        Reason::RateLimit
-        | Reason::ServerError
-        | Reason::Overloaded
-        | Reason::Unreachable
-        | Reason::ConnectionReset
-        | Reason::Tls
-        | Reason::ResponseStartTimeout
-        | Reason::StreamIdleTimeout
-        | Reason::StreamCut
-        | Reason::EmptyOrGarbled
-        | Reason::ContentStall
-        | Reason::EarlyEof => true,
-        Reason::Auth
-        | Reason::Unknown
-        | Reason::QuotaExhausted
-        | Reason::ModelNotFound
-        | Reason::InvalidRequest
-        | Reason::Forbidden
-        | Reason::ModelAccessDenied
-        | Reason::RequestRejected
-        | Reason::ContextOverflow => false,
-    }
+    rests && exclusion.until.is_some() && cause.is_some_and(Reason::passes_soon)
 }
 
 /// The soonest end of a passing limit.

@@ -202,14 +202,13 @@ impl Place {
 
 /// The targets of a plan in their order, for as long as the request travels. Panels and chains are asked one after another
 /// too.
-pub(super) fn order(combo: &Combo, plan: &Plan) -> Vec<Place> {
+pub(super) fn order(chosen: &Chosen, plan: &Plan) -> Vec<Place> {
     let owned = |level: &routing::order::Level<'_>| Level {
         combo: level.combo.to_owned(),
         strategy: level.strategy,
         step: level.step.to_owned(),
     };
-    let places = routing::order::order(&combo.name, combo.strategy, plan).into_iter();
-    places
-        .map(|place| Place { target: place.target.clone(), levels: place.levels.iter().map(owned).collect() })
-        .collect()
+    let around = routing::order::Around::new(&chosen.combo.name, chosen.combo.strategy, &chosen.config);
+    let places = around.order(plan).into_iter();
+    places.map(|place| Place { target: place.target.clone(), levels: place.levels().map(owned).collect() }).collect()
 }

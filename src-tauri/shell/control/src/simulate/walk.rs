@@ -34,7 +34,7 @@ impl<'w> World<'w> {
                 match self.plan(&traveller, &chosen) {
                     Some(plan) => {
                         let left_out = plan.left_out().map(|(target, why)| target.left_out(why.exclusion()));
-                        (order(&chosen.combo, &plan), left_out.collect())
+                        (order(&chosen, &plan), left_out.collect())
                     }
                     None => return self.fails(),
                 }

@@ -75,7 +75,7 @@ pub(super) async fn ask_account(
     account: &Account,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let Scene { gateway, asked, facts, .. } = *scene;
+    let Scene { gateway, facts, .. } = *scene;
     let Account { step, attempt, .. } = account;
     let place = lane.here.place;
     let connection = &step.candidate.connection;
@@ -83,8 +83,8 @@ pub(super) async fn ask_account(
     recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
     recorder.at_step(&place.target.execution_key);
     let wish = Wish {
-        start_limit: Some(asked.config.target_timeout),
-        takes_empty: !asked.config.response_validation,
+        start_limit: Some(place.own.config.target_timeout),
+        takes_empty: !place.own.config.response_validation,
         ..lane.wish
     };
     let relayed = handoff::relayed(scene, request, connection);

@@ -59,7 +59,7 @@ impl<'a> GatewayBook<'a> {
         }
         let mut target = bare(&provider, &model);
         target.execution_key = format!("judge>{name}");
-        self.complete(&mut target);
+        self.look_up(&mut target, &self.asker);
         Some(target)
     }
 
@@ -87,7 +87,7 @@ impl<'a> GatewayBook<'a> {
                     is_default: connection.default_model.as_deref() == Some(model.as_str()),
                     has_credential: entry.credential.is_some() || provider.class == ProviderClass::Local,
                     facts: facts(self.gateway, provider, &target, &entries),
-                    availability: self.best(provider, &target, &entries),
+                    availability: self.best(provider, &target, &entries, &self.asker),
                     model,
                 });
             }
@@ -106,11 +106,32 @@ impl<'a> GatewayBook<'a> {
         narrowed && self.connections.of_provider(&target.provider).next().is_some()
     }
 
+    /// What is known of a target by now, as far as `asker` is concerned.
+    fn look_up(&self, target: &mut Target, asker: &Asker<'_>) {
+        let Some(provider) = self.catalog.get(&target.provider) else {
+            let gone = Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
+            target.availability = Availability::Excluded(gone);
+            return;
+        };
+        let entries: Vec<&Arc<Entry>> = self.connections.of_target(target).collect();
+        let facts = facts(self.gateway, provider, target, &entries);
+        let availability = self.best(provider, target, &entries, asker);
+        drop(entries);
+        target.facts = facts;
+        target.availability = availability;
+    }
+
     /// The Engine's word about the best account.
-    fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Availability {
+    fn best(
+        &self,
+        provider: &Provider,
+        target: &Target,
+        entries: &[&Arc<Entry>],
+        asker: &Asker<'_>,
+    ) -> Availability {
         account::best_of(entries.iter().map(|entry| {
             let candidate = entry.candidate(&target.model, provider);
-            availability(self.gateway, &self.asker, provider, &candidate, entry)
+            availability(self.gateway, asker, provider, &candidate, entry)
         }))
     }
 }
@@ -164,18 +185,8 @@ impl Book for GatewayBook<'_> {
         accounts
     }
 
-    fn complete(&self, target: &mut Target) {
-        let Some(provider) = self.catalog.get(&target.provider) else {
-            let gone = Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
-            target.availability = Availability::Excluded(gone);
-            return;
-        };
-        let entries: Vec<&Arc<Entry>> = self.connections.of_target(target).collect();
-        let facts = facts(self.gateway, provider, target, &entries);
-        let availability = self.best(provider, target, &entries);
-        drop(entries);
-        target.facts = facts;
-        target.availability = availability;
+    fn complete(&self, target: &mut Target, strategy: Strategy) {
+        self.look_up(target, &of_combo(self.asker, strategy));
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::client_key::ClientKey;
 use domain::{Exclusion, Operation};
 use resilience::Caller;
-use routing::combo::{Combo, Expansion, expand};
+use routing::combo::{Combo, Expansion, Strategy, expand};
 use routing::exhaustion::combo::{self as exhaustion, Terminal};
 use routing::explanation::Explanation as Figures;
 use routing::plan::{Attempt, LeftOut, Placed, Refusal};
@@ -91,7 +91,7 @@ pub(crate) fn explain(
     let facts = question.facts();
     let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: &facts };
     let (planned, memory) = gateway.routing().preview(&asked.route(), expansion, &view);
-    let look = Look { gateway, asker: asker(asked, key, question) };
+    let look = Look { gateway, strategy: asked.combo.strategy, asker: asker(asked, key, question) };
     let (targets, answer) = match planned {
         Ok(plan) => {
             let route = asked.route();
@@ -101,7 +101,7 @@ pub(crate) fn explain(
             };
             let figures = explanation::explain(asked.combo.strategy, plan.pool(), &view, &memory, taste);
             let mut targets = Vec::new();
-            look.planned(&plan, &figures, None, &mut targets);
+            look.planned(&plan, asked.combo.strategy, &figures, None, &mut targets);
             let left_out: Vec<(&Target, &LeftOut)> = plan.left_out().collect();
             targets.extend(left_out.iter().map(|(target, why)| look.left_out(target, why)));
             let answer = plan.is_empty().then(|| nobody(asked, pool_size, &left_out, gateway));
@@ -159,42 +159,50 @@ fn terminal<'t>(
 /// Looks at the accounts of targets.
 struct Look<'l> {
     gateway: &'l Gateway,
+    strategy: Strategy,
     asker: Asker<'l>,
 }
 
 impl Look<'_> {
     /// The targets of a plan in the order they would be asked; those of a combo inside stand in its place and share its
     /// figures.
-    fn planned(&self, plan: &Plan, figures: &[Figures], of: Option<(&Figures, Placed)>, into: &mut Vec<TargetOutlook>) {
+    fn planned(
+        &self,
+        plan: &Plan,
+        strategy: Strategy,
+        figures: &[Figures],
+        of: Option<(&Figures, Placed)>,
+        into: &mut Vec<TargetOutlook>,
+    ) {
         let pool = plan.pool();
         for Attempt { target: index, placed } in plan.sequence() {
             let own = figures.get(index).map(|figures| (figures, placed));
             let shown = of.or(own);
             match pool.nested.get(&index) {
-                Some(inner) => self.planned(&inner.plan, &[], shown, into),
-                None => into.push(self.target(&pool.targets[index], shown.map(|(_, placed)| placed), shown, None)),
+                Some(inner) => self.planned(&inner.plan, inner.strategy, &[], shown, into),
+                None => into.push(self.target(&pool.targets[index], strategy, shown, None)),
             }
         }
     }
 
     fn left_out(&self, target: &Target, why: &LeftOut) -> TargetOutlook {
-        self.target(target, None, None, Some(why.exclusion()))
+        self.target(target, self.strategy, None, Some(why.exclusion()))
     }
 
     fn target(
         &self,
         target: &Target,
-        placed: Option<Placed>,
+        strategy: Strategy,
         figures: Option<(&Figures, Placed)>,
         exclusion: Option<Exclusion>,
     ) -> TargetOutlook {
-        let (steps, exclusions) = steps_of(self.gateway, &self.asker, target);
+        let (steps, exclusions) = steps_of(self.gateway, &of_combo(self.asker, strategy), target);
         TargetOutlook {
             execution_key: target.execution_key.clone(),
             provider: target.provider.clone(),
             model: target.model.clone(),
             connection: target.connection.clone(),
-            placed,
+            placed: figures.map(|(_, placed)| placed),
             exclusion,
             accounts: self.gateway.outlooks(&target.provider, &steps, &exclusions),
             figures: figures.map(|(figures, _)| figures.clone()).unwrap_or_default(),

@@ -12,7 +12,7 @@ use resilience::{LocalLimit, Patience, Refusal};
 use routing::Target;
 use routing::combo::Strategy;
 use routing::decision::{self, Decision, Position, Stop};
-use routing::order::Place;
+use routing::order::{Level, Place};
 use routing::view::RequestFacts;
 
 use super::Asked;
@@ -87,16 +87,6 @@ pub(super) struct Scene<'s> {
     pub(super) deadline: Timestamp,
 }
 
-impl<'s> Scene<'s> {
-    /// A target that is a step of the combo itself.
-    pub(super) fn place<'p>(&self, target: &'p Target) -> Place<'p>
-    where
-        's: 'p,
-    {
-        Place::of(&self.asked.combo.name, self.asked.combo.strategy, target)
-    }
-}
-
 pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Place<'_>], recorder: Recorder) -> Ended {
     let mut walk = Walk::new(scene, request, order, recorder);
     for (at, place) in order.iter().enumerate() {
@@ -150,12 +140,12 @@ impl<'w, 'p> Walk<'w, 'p> {
             self.end.recorder.journey.exclude(target.left_out(exclusion));
             return None;
         }
-        Some(self.accounts(target))
+        Some(self.accounts(here.place))
     }
 
     /// The accounts that may serve a target, in the order in which they are asked.
-    fn accounts(&mut self, target: &Target) -> VecDeque<Step> {
-        let asker = asker(self.request, self.scene.asked.combo.strategy);
+    fn accounts(&mut self, place: &Place<'_>) -> VecDeque<Step> {
+        let (asker, target) = (asker(self.request, place.own.strategy), place.target);
         let (mut steps, exclusions) = steps_of(self.scene.gateway, &asker, target);
         let exhausted = &self.end.recorder.journey.exhausted;
         steps.retain(|step| !exhausted.excludes_connection(&target.provider, &step.candidate.connection));
@@ -165,7 +155,7 @@ impl<'w, 'p> Walk<'w, 'p> {
 
     /// The next account that has a place at once.
     pub(super) fn free_place(&mut self, lane: &mut Lane<'p>) -> Option<Account> {
-        let terms = self.terms(lane.here.place.target);
+        let terms = self.terms(lane.here.place);
         let mut kept = lane.kept.take().or_else(|| self.end.recorder.comes_back());
         let mut found = None;
         while found.is_none()
@@ -184,15 +174,13 @@ impl<'w, 'p> Walk<'w, 'p> {
         found
     }
 
-    fn terms<'t>(&self, target: &'t Target) -> Terms<'t>
-    where
-        Self: 't,
-    {
-        let Asked { combo, config, .. } = self.scene.asked;
-        let combo_gate = match combo.strategy {
+    /// Of a target of a combo within, those of that combo.
+    fn terms<'t>(&self, place: &'t Place<'_>) -> Terms<'t> {
+        let Level { combo, strategy, config, .. } = place.own;
+        let combo_gate = match strategy {
             Strategy::RoundRobin => Some(resilience::ComboGate::Target {
-                combo: &combo.name,
-                execution_key: &target.execution_key,
+                combo,
+                execution_key: &place.target.execution_key,
                 cap: config.concurrency_per_model,
             }),
             Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare { lowered: self.scene.asked.lowered }),
@@ -201,7 +189,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         Terms {
             caller: resilience::Caller::Combo,
             tools: self.request.glance.tool_count,
-            quota_cutoff: combo.strategy != Strategy::Auto,
+            quota_cutoff: strategy != Strategy::Auto,
             combo_gate,
             patience: Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
         }
@@ -246,7 +234,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         while (of_pool || self.end.recorder.journey.attempts.is_empty())
             && let Some((here, step)) = self.full.pop_front()
         {
-            let terms = self.terms(here.place.target);
+            let terms = self.terms(here.place);
             let mut kept = self.end.recorder.comes_back();
             self.end.recorder.waits_for_place(&step);
             let turn = tokio::select! {
@@ -292,7 +280,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         let kept = attempt.keep_places();
         let remaining: Vec<&Target> = self.order[at + 1..].iter().map(|place| place.target).collect();
         let position = Position {
-            combo: Some(&self.scene.asked.config),
+            combo: Some(place.own.config),
             target: place.target,
             connection: &step.candidate.connection,
             nature: &step.candidate.nature,
@@ -309,7 +297,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         } else {
             attempt.settle(outcome);
         }
-        let decision = self.rule(&step, &failed, &position);
+        let decision = self.rule(&step, &failed, place, &position);
         self.end.failed(failed);
         let then = self.follow(decision, lane);
         match then {
@@ -346,7 +334,9 @@ impl<'w, 'p> Walk<'w, 'p> {
     fn is_spoken_for(&self, failed: &Failed, position: &Position<'_>) -> bool {
         let Outcome::Failure(failure) = &failed.diagnosis.outcome else { return false };
         let Some(next) = decision::speaks_next(position) else { return false };
-        let asker = Asker { turn: Turn::Nobody(None), ..asker(self.request, self.scene.asked.combo.strategy) };
+        let own = self.order.iter().find(|place| std::ptr::eq(place.target, next)).map(|place| place.own.strategy);
+        let strategy = own.unwrap_or(self.scene.asked.combo.strategy);
+        let asker = Asker { turn: Turn::Nobody(None), ..asker(self.request, strategy) };
         let (steps, _) = steps_of(self.scene.gateway, &asker, next);
         let status = failed.status.map(|status| status.as_u16());
         let exhausted = &self.end.recorder.journey.exhausted;
@@ -355,13 +345,13 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// What the table says to a failure that is settled.
-    fn rule(&mut self, step: &Step, failed: &Failed, position: &Position<'_>) -> Decision {
+    fn rule(&mut self, step: &Step, failed: &Failed, place: &Place<'_>, position: &Position<'_>) -> Decision {
         let ended = decision::Ended {
             outcome: &failed.diagnosis.outcome,
             status: failed.status.map(|status| status.as_u16()),
             message: &failed.message,
             hopeless: failed.diagnosis.next == resilience::failure::Next::Stop,
-            benched: self.is_benched(step),
+            benched: self.is_benched(step, place),
             too_many_tools: failed.tool_limit.is_some(),
             refuses_thoughts: failed.refuses_thoughts,
         };
@@ -378,8 +368,8 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// Whether the account, or the model on it, is spared by now.
-    fn is_benched(&self, step: &Step) -> bool {
-        let asker = asker(self.request, self.scene.asked.combo.strategy);
+    fn is_benched(&self, step: &Step, place: &Place<'_>) -> bool {
+        let asker = asker(self.request, place.own.strategy);
         let word = crate::plan::availability(self.scene.gateway, &asker, &step.provider, &step.candidate, &step.entry);
         matches!(
             word,
