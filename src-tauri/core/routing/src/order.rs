@@ -4,6 +4,8 @@
 //! do is told at every level, to each combo about its own step: the inner one learns which of its targets is good, the outer
 //! one that the inner one is.
 
+use std::sync::Arc;
+
 use domain::ConnectionId;
 
 use crate::combo::{Config, Strategy};
@@ -27,7 +29,7 @@ pub struct Level<'p> {
     pub combo: &'p str,
     pub strategy: Strategy,
     /// The combo's numbers.
-    pub config: &'p Config,
+    pub config: &'p Arc<Config>,
     /// Execution key: the target's own, or of the step that stands for the next combo.
     pub step: &'p str,
 }
@@ -46,7 +48,7 @@ pub enum Leg<'p> {
 pub struct Around<'p> {
     pub combo: &'p str,
     pub strategy: Strategy,
-    pub config: &'p Config,
+    pub config: &'p Arc<Config>,
     outer: Vec<Level<'p>>,
 }
 
@@ -70,7 +72,7 @@ impl Place<'_> {
 
 impl<'p> Around<'p> {
     /// A combo that no other one is around.
-    pub fn new(combo: &'p str, strategy: Strategy, config: &'p Config) -> Self {
+    pub fn new(combo: &'p str, strategy: Strategy, config: &'p Arc<Config>) -> Self {
         Around { combo, strategy, config, outer: Vec::new() }
     }
 
@@ -141,8 +143,6 @@ impl<'p> Around<'p> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::plan::{Attempt, Placed};
     use crate::strategies::fixtures::{NOW, targets};
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn targets_of_a_combo_within_stand_in_its_place_and_every_level_is_told_of_its_own_step() {
         let plan = within(1);
-        let config = Config::default();
+        let config = Arc::default();
         let order = Around::new("outer", Strategy::Lkgp, &config).order(&plan);
         let keys: Vec<&str> = order.iter().map(|place| place.target.execution_key.as_str()).collect();
         assert_eq!(keys, ["s0", "in>s0", "in>s1", "s2"]);
@@ -205,7 +205,7 @@ mod tests {
             }
             plan
         };
-        let config = Config::default();
+        let config = Arc::default();
         let around = Around::new("outer", Strategy::Priority, &config);
         for (plan, levels) in [(within(0), 1), (within(1), 1), (deep(), 3)] {
             let first = around.first(&plan).expect("somebody");
@@ -225,7 +225,7 @@ mod tests {
             let inner = Inner { combo: "panel".to_owned(), strategy: Strategy::Fusion, config: Arc::default(), plan: panel };
             pool.nested.insert(1, inner);
         }
-        let config = Config::default();
+        let config = Arc::default();
         let around = Around::new("outer", Strategy::Priority, &config);
         let legs = around.legs(plan.pool(), [0, 1, 2]);
         let [Leg::List(before), Leg::Together { around: within, .. }, Leg::List(after)] = &legs[..] else {

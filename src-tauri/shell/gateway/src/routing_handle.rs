@@ -19,6 +19,7 @@ use routing::{Memory, Plan, Route, Target, View, quota_share};
 use settings::Settings;
 use tokio::sync::Notify;
 
+use crate::accounts::Foresight;
 use crate::gateway::Gateway;
 use crate::quota_pools::Pools;
 use crate::table::Table;
@@ -45,8 +46,6 @@ pub(crate) struct RoutingHandle {
 
 struct State {
     memory: Memory,
-    /// What the strategies of accounts remember.
-    accounts: account::Memory,
     affinity: Affinity,
     rng: ChaCha12Rng,
 }
@@ -63,7 +62,6 @@ impl RoutingHandle {
         RoutingHandle {
             state: Mutex::new(State {
                 memory: Memory::default(),
-                accounts: account::Memory::default(),
                 affinity: Affinity::default(),
                 rng,
             }),
@@ -148,20 +146,15 @@ impl RoutingHandle {
         let now = self.clock.now();
         let state = &mut *self.state.lock();
         if takes {
-            return account::order(accounts, preferences, now, &mut state.accounts, &mut state.rng);
+            return account::order(accounts, preferences, now, &mut state.memory.accounts, &mut state.rng);
         }
-        account::order(accounts, preferences, now, &mut state.accounts.clone(), &mut state.rng.clone())
-    }
-
-    /// A copy of what the strategies of accounts remember.
-    pub(crate) fn accounts(&self) -> account::Memory {
-        self.state.lock().accounts.clone()
+        account::order(accounts, preferences, now, &mut state.memory.accounts.clone(), &mut state.rng.clone())
     }
 
     /// An account is asked.
     pub(crate) fn account_asked(&self, connection: &ConnectionId) {
         let now = self.clock.now();
-        self.state.lock().accounts.counts.add(connection.as_str(), now);
+        self.state.lock().memory.accounts.counts.add(connection.as_str(), now);
     }
 
     /// Looks at which account each session is with.
@@ -202,18 +195,21 @@ impl RoutingHandle {
         self.state.lock().memory.clone()
     }
 
-    /// What the plan of a request would be: nobody's turn is taken. The memory it was made with goes along, for the figures.
+    /// What the plan of a request would be: nobody's turn is taken. The memory it was made with goes along, for the figures,
+    /// and what accounts would be chosen by.
     pub(crate) fn preview(
         &self,
         route: &Route<'_>,
         expansion: Expansion,
         view: &View<'_>,
-    ) -> (Result<Plan, Refusal>, Memory) {
+    ) -> (Result<Plan, Refusal>, Memory, Foresight) {
         let (mut memory, mut rng) = {
             let state = self.state.lock();
             (state.memory.clone(), state.rng.clone())
         };
-        (routing::plan(route, expansion, view, &mut memory, &mut rng), memory)
+        let planned = routing::plan(route, expansion, view, &mut memory, &mut rng);
+        let foresight = Foresight::new(memory.accounts.clone(), rng);
+        (planned, memory, foresight)
     }
 
     /// The numbers of a combo; `work_out` is asked when combo or settings are others than last time.

@@ -35,6 +35,8 @@ pub struct Breakdown {
     pub weight: f64,
     /// `value × weight`: what the factor adds to the score.
     pub share: f64,
+    /// False, nothing is behind the value: it is the one that the unknown has.
+    pub known: bool,
 }
 
 /// The score of a member, 0–1.
@@ -50,7 +52,7 @@ pub fn breakdown(member: &Member<'_>, pool: &Pool<'_>, weights: &Weights) -> Vec
         .map(|&factor| {
             let value = factors::value(factor, member, pool);
             let weight = weights.of(factor);
-            Breakdown { factor, value, weight, share: value * weight }
+            Breakdown { factor, value, weight, share: value * weight, known: factors::is_known(factor, member, pool) }
         })
         .collect()
 }

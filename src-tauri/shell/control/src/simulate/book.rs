@@ -6,7 +6,7 @@ use catalog::Provider;
 use domain::client_key::ClientKey;
 use domain::wire::reason;
 use domain::{Availability, Candidate, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId, Timestamp};
-use gateway::{Entry, Telemetries, catalogued, models_of, weighed};
+use gateway::{Entry, Telemetries, catalogued, models_of, sessions_free, weighed};
 use resilience::{Admission, Caller, Engine};
 use routing::Target;
 use routing::account::{self, Accounts};
@@ -88,7 +88,7 @@ impl ReplayBook<'_> {
         listed
     }
 
-    fn facts(
+    pub(super) fn facts(
         &self,
         provider: &Provider,
         model: &str,
@@ -97,11 +97,12 @@ impl ReplayBook<'_> {
     ) -> Facts {
         let settings = &self.ground.settings.resilience;
         let active = entries.iter().filter(|entry| entry.connection.is_active).count();
-        let in_flight = entries.iter().map(|entry| self.engine.in_flight(&entry.connection.id)).min();
+        let in_flight = || entries.iter().map(|entry| self.engine.in_flight(&entry.connection.id));
         Facts {
             max_tools: self.engine.tool_limit(&provider.id, provider.limits.most_tools, self.now),
             telemetry: self.telemetry.of(&provider.id, model, account),
-            in_flight: in_flight.unwrap_or(0),
+            in_flight: in_flight().min().unwrap_or(0),
+            sessions_free: sessions_free(provider, entries.iter().copied().zip(in_flight())),
             max_concurrent: entries
                 .iter()
                 .filter_map(|entry| entry.connection.limits(provider.limits).account_cap())

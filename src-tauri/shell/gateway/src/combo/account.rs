@@ -32,17 +32,30 @@ pub(super) struct Lane<'p> {
     pub(super) wish: Wish,
     /// Places that the first of the accounts has from the attempt before.
     pub(super) kept: Option<Kept>,
+    /// The first of the accounts is to be asked once more.
+    pub(super) repeats: bool,
 }
 
 impl<'p> Lane<'p> {
     pub(super) fn new(here: Here<'p>, steps: VecDeque<Step>) -> Self {
-        Lane { here, steps, times: 0, wish: Wish::default(), kept: None }
+        Lane { here, steps, times: 0, wish: Wish::default(), kept: None, repeats: false }
     }
 
     /// The same account comes next, in the places that it has.
     pub(super) fn again(&mut self, step: Step, kept: Option<Kept>) {
         self.steps.push_front(step);
         self.kept = kept;
+        self.repeats = true;
+    }
+
+    /// A lane of this account alone, which is full; what was asked of the target so far goes along where it is to be asked
+    /// once more.
+    pub(super) fn for_later(&self, step: Step, repeats: bool) -> Lane<'p> {
+        let mut lane = Lane { repeats, ..Lane::new(self.here, VecDeque::from([step])) };
+        if repeats {
+            (lane.times, lane.wish) = (self.times, self.wish);
+        }
+        lane
     }
 }
 

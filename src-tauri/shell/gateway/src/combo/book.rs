@@ -5,13 +5,14 @@ use std::sync::Arc;
 use catalog::{Catalog, Provider};
 use domain::client_key::ClientKey;
 use domain::wire::reason;
+use domain::connection::AuthType;
 use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId};
 use resilience::Caller;
 use resilience::circuit_breaker::State;
 use routing::account;
 use routing::auto_name::Listed;
 use routing::combo::{Book, Combo, Config, Strategy};
-use routing::target::{Breaker, Facts, Supports};
+use routing::target::{Breaker, Facts, Supports, Tier};
 use routing::{NameTable, Target};
 
 use crate::address_book::{Connections, Discovered, Entry};
@@ -252,13 +253,32 @@ pub const fn weighed(state: State) -> Breaker {
     }
 }
 
+/// The fraction of session places that is free at the freest of these accounts, each with the requests under way at it. Keys
+/// have no sessions that could run out; how many a signed-in account bears is only known where its owner caps it.
+pub fn sessions_free<'e>(
+    provider: &Provider,
+    accounts: impl IntoIterator<Item = (&'e Arc<Entry>, u32)>,
+) -> Option<f64> {
+    let free = |(entry, in_flight): (&Arc<Entry>, u32)| match entry.connection.auth_type {
+        AuthType::Apikey | AuthType::None => Some(1.0),
+        AuthType::Oauth => {
+            let cap = entry.connection.limits(provider.limits).account_cap()?;
+            Some(f64::from(cap.saturating_sub(in_flight)) / f64::from(cap.max(1)))
+        }
+    };
+    accounts.into_iter().filter_map(free).max_by(f64::total_cmp)
+}
+
 /// What is known about a target now, and about these of its accounts.
 pub(crate) fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
     let load = gateway.engine().load(provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
+    let plan = load.quota.as_ref().and_then(|quota| quota.plan.as_deref());
     Facts {
         max_tools: load.max_tools.filter(|_| !truncates_tools(gateway)),
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
-        in_flight: load.in_flight,
+        in_flight: load.in_flight.iter().copied().min().unwrap_or(0),
+        tier: plan.map_or(Tier::Unknown, Tier::of_plan),
+        sessions_free: sessions_free(provider, entries.iter().copied().zip(load.in_flight.iter().copied())),
         max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),
         quota: load.quota,
         breaker: weighed(load.breaker),

@@ -53,7 +53,7 @@ use crate::resolve::forbidden;
 
 use book::GatewayBook;
 pub(crate) use book::{bare as bare_target, facts as facts_of};
-pub use book::{catalogued, models_of, weighed};
+pub use book::{catalogued, models_of, sessions_free, weighed};
 pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
 pub use selections::{Selected, Selections};

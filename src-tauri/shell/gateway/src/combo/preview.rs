@@ -15,7 +15,7 @@ use routing::{Journey, Plan, Target, View, explanation};
 use super::answer::used_up;
 use super::book::{GatewayBook, of_combo};
 use super::{Asked, expanded, is_out_of_reach};
-use crate::accounts::Turn;
+use crate::accounts::{Foresight, Turn};
 use crate::address_book::Entry;
 use crate::explain::{Answer, Explanation, Question, Route, RouteKind, TargetOutlook};
 use crate::gateway::Gateway;
@@ -90,8 +90,8 @@ pub(crate) fn explain(
     let barred = key.is_some_and(|key| is_out_of_reach(key, asked, &expansion));
     let facts = question.facts();
     let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: &facts };
-    let (planned, memory) = gateway.routing().preview(&asked.route(), expansion, &view);
-    let look = Look { gateway, strategy: asked.combo.strategy, asker: asker(asked, key, question) };
+    let (planned, memory, foresight) = gateway.routing().preview(&asked.route(), expansion, &view);
+    let look = Look { gateway, strategy: asked.combo.strategy, asker: asker(asked, key, question), question, foresight };
     let (targets, answer) = match planned {
         Ok(plan) => {
             let route = asked.route();
@@ -161,6 +161,8 @@ struct Look<'l> {
     gateway: &'l Gateway,
     strategy: Strategy,
     asker: Asker<'l>,
+    question: &'l Question,
+    foresight: Foresight,
 }
 
 impl Look<'_> {
@@ -180,23 +182,27 @@ impl Look<'_> {
             let shown = of.or(own);
             match pool.nested.get(&index) {
                 Some(inner) => self.planned(&inner.plan, inner.strategy, &[], shown, into),
-                None => into.push(self.target(&pool.targets[index], strategy, shown, None)),
+                None => {
+                    let turn = Turn::Foretold(self.question.session.as_deref(), &self.foresight);
+                    let asker = of_combo(Asker { turn, ..self.asker }, strategy);
+                    into.push(self.target(&pool.targets[index], &asker, shown, None));
+                }
             }
         }
     }
 
     fn left_out(&self, target: &Target, why: &LeftOut) -> TargetOutlook {
-        self.target(target, self.strategy, None, Some(why.exclusion()))
+        self.target(target, &of_combo(self.asker, self.strategy), None, Some(why.exclusion()))
     }
 
     fn target(
         &self,
         target: &Target,
-        strategy: Strategy,
+        asker: &Asker<'_>,
         figures: Option<(&Figures, Placed)>,
         exclusion: Option<Exclusion>,
     ) -> TargetOutlook {
-        let (steps, exclusions) = steps_of(self.gateway, &of_combo(self.asker, strategy), target);
+        let (steps, exclusions) = steps_of(self.gateway, asker, target);
         TargetOutlook {
             execution_key: target.execution_key.clone(),
             provider: target.provider.clone(),

@@ -1,7 +1,8 @@
 //! One target after another, in the order of the plan; of each target one account after another.
 //!
 //! First nobody waits: whoever has a free place is asked. Only when all that are left are full does the request wait, for
-//! the first of them (gateway specification, 3.4 and 3.8; resilience specification, 14).
+//! the first of them, or for the one that was to be asked once more (gateway specification, 3.4 and 3.8; resilience
+//! specification, 14).
 
 use std::collections::VecDeque;
 
@@ -103,8 +104,8 @@ pub(super) struct Walk<'w, 'p> {
     pub(super) scene: Scene<'w>,
     pub(super) request: &'w ClientRequest,
     pub(super) end: End,
-    /// The accounts that had no free place.
-    full: VecDeque<(Here<'p>, Step)>,
+    /// The accounts that had no free place, each in a lane of its own.
+    full: VecDeque<Lane<'p>>,
     pub(super) order: &'p [Place<'p>],
 }
 
@@ -161,12 +162,13 @@ impl<'w, 'p> Walk<'w, 'p> {
         while found.is_none()
             && let Some(step) = lane.steps.pop_front()
         {
+            let repeats = std::mem::take(&mut lane.repeats);
             match admit::at_once(self.scene.gateway, &step, &terms, &mut kept) {
                 Ok(attempt) => found = Some(Account { step, attempt, more: !lane.steps.is_empty() }),
                 Err(exclusion) => {
                     let is_full = exclusion.mechanism.is_full();
                     self.end.recorder.shut_out(&step, exclusion);
-                    self.full.extend(is_full.then_some((lane.here, step)));
+                    self.full.extend(is_full.then(|| lane.for_later(step, repeats)));
                 }
             }
         }
@@ -228,13 +230,14 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// Where nobody was asked because everyone is full, one is waited for: the first, or, should it be shut out meanwhile,
-    /// the next of them. Of a quota pool nobody is turned away for want of a place, whatever was tried before.
+    /// the next of them. After others were asked, whoever was to be asked once more is: its turn is not lost to who came
+    /// between. Of a quota pool nobody is turned away for want of a place, whatever was tried before.
     pub(super) async fn wait_for_a_place(mut self) -> Ended {
-        let of_pool = self.scene.asked.pool().is_some();
-        while (of_pool || self.end.recorder.journey.attempts.is_empty())
-            && let Some((here, step)) = self.full.pop_front()
+        while let Some(mut lane) = self.waits_for()
+            && let Some(step) = lane.steps.pop_front()
         {
-            let terms = self.terms(here.place);
+            let repeats = std::mem::take(&mut lane.repeats);
+            let terms = self.terms(lane.here.place);
             let mut kept = self.end.recorder.comes_back();
             self.end.recorder.waits_for_place(&step);
             let turn = tokio::select! {
@@ -250,12 +253,15 @@ impl<'w, 'p> Walk<'w, 'p> {
                 Ok(Turned { attempt, queued }) => {
                     self.end.recorder.waited(queued);
                     let account = Account { step, attempt, more: false };
-                    match self.ask(Lane::new(here, VecDeque::new()), Some(account)).await {
+                    match self.ask(lane, Some(account)).await {
                         Went::Answered(answered) => return Ended::Answered(answered),
-                        Went::On | Went::Over => break,
+                        Went::On => {}
+                        Went::Over => break,
                     }
                 }
                 Err(Refusal::Excluded(exclusion)) => self.end.recorder.shut_out(&step, exclusion),
+                // The failure of the attempt before says more.
+                Err(Refusal::Local(_)) if repeats => {}
                 Err(Refusal::Local(limit)) => {
                     self.end.local = Some(limit);
                     break;
@@ -263,6 +269,14 @@ impl<'w, 'p> Walk<'w, 'p> {
             }
         }
         Ended::Nobody(Box::new(self.end))
+    }
+
+    /// Whom the request waits for next.
+    fn waits_for(&mut self) -> Option<Lane<'p>> {
+        if self.scene.asked.pool().is_some() || self.end.recorder.journey.attempts.is_empty() {
+            return self.full.pop_front();
+        }
+        self.full.remove(self.full.iter().position(|lane| lane.repeats)?)
     }
 
     /// The walk ends with this answer.
