@@ -452,7 +452,9 @@ async fn whoever_is_to_be_asked_once_more_is_waited_for_when_its_queue_lets_nobo
     let signature = || Step::error(400, "messages.1.content.0: Invalid `signature` in `thinking` block");
     let unwell = || Step::error(500, "not now");
     for (n, (model, refusal)) in
-        [("anthropic/m1", signature()), ("alone", unwell()), ("two", unwell()), ("hedged", unwell())].into_iter().enumerate()
+        [("anthropic/m1", signature()), ("alone", unwell()), ("two", unwell()), ("hedged", unwell())]
+            .into_iter()
+            .enumerate()
     {
         team.world.script(&account).then(refusal).then(Step::ok("from 0"));
         let agent = team.world.agent();

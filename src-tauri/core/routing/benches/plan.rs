@@ -1,5 +1,5 @@
 //! What planning costs. Budget (architecture, 18): 200 targets in 50 µs at p99, 10 000 in 3 ms, by every strategy that asks
-//! one target at a time. Run with `cargo bench -p routing --bench plan`.
+//! one target at a time. Run with `cargo bench -p routing --bench plan`, or with `-- auto` behind it for one of them.
 //!
 //! The table before divan's own is the budget's: p50 and p99 of whole calls, each with its own copy of the targets, over 200,
 //! 1 000 and 10 000 of them. Five models on each account, prices, speeds and two quota windows known of all, a fifth cooling
@@ -146,6 +146,10 @@ fn plans() {
 }
 
 fn row(name: &str, strategy: Strategy, bad: usize) {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    if !wanted.is_empty() && !wanted.iter().any(|word| name.starts_with(word)) {
+        return;
+    }
     let figures = PLANS.map(|(count, rounds)| {
         let durations = durations(strategy, &targets(count, bad), rounds);
         let figure = |percent| format!("{:.1?}", at(&durations, percent));

@@ -222,7 +222,8 @@ mod tests {
         let quorum = Quorum::new(2, false, &Config::default().fusion, NOW);
         let panel = Plan::Panel { pool: members, members: vec![1, 0], judge: Judge::Target(0), quorum };
         if let Plan::Ranked { pool, .. } = &mut plan {
-            let inner = Inner { combo: "panel".to_owned(), strategy: Strategy::Fusion, config: Arc::default(), plan: panel };
+            let inner =
+                Inner { combo: "panel".to_owned(), strategy: Strategy::Fusion, config: Arc::default(), plan: panel };
             pool.nested.insert(1, inner);
         }
         let config = Arc::default();

@@ -151,7 +151,8 @@ impl Tier {
     /// The tier of a plan by its vendor's name for it; unknown where no word of it is known.
     pub fn of_plan(name: &str) -> Tier {
         let name = name.to_ascii_lowercase();
-        let has = |words: &[&str]| name.split(|letter: char| !letter.is_alphanumeric()).any(|word| words.contains(&word));
+        let has =
+            |words: &[&str]| name.split(|letter: char| !letter.is_alphanumeric()).any(|word| words.contains(&word));
         PLANS.iter().find(|(_, words)| has(words)).map_or(Tier::Unknown, |(tier, _)| *tier)
     }
 }

@@ -116,7 +116,9 @@ fn own(
     let now = gateway.now();
     match turn {
         Turn::Of(_) => gateway.routing().bind(|pins| pins.choose(&session, provider, &eligible, ttl, now)),
-        Turn::Nobody(_) | Turn::Foretold(..) => gateway.routing().bound(|pins| pins.would_choose(&session, &eligible, ttl, now)),
+        Turn::Nobody(_) | Turn::Foretold(..) => {
+            gateway.routing().bound(|pins| pins.would_choose(&session, &eligible, ttl, now))
+        }
     }
 }
 

@@ -60,11 +60,7 @@ struct Known {
 impl RoutingHandle {
     pub(crate) fn new(clock: Arc<dyn Clock>, rng: ChaCha12Rng) -> Self {
         RoutingHandle {
-            state: Mutex::new(State {
-                memory: Memory::default(),
-                affinity: Affinity::default(),
-                rng,
-            }),
+            state: Mutex::new(State { memory: Memory::default(), affinity: Affinity::default(), rng }),
             configs: Mutex::default(),
             handoffs: Mutex::default(),
             pools: Table::default(),

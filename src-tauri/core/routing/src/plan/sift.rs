@@ -76,7 +76,8 @@ impl<'p> Sieve<'p> {
         let is_empty = |index: &usize| nested.get(index).is_some_and(|inner| inner.plan.is_empty());
         let mut standing: Vec<usize> = (0..targets.len()).collect();
         if !nested.is_empty() {
-            left_out.extend(standing.extract_if(.., |index| is_empty(index)).map(|index| (index, LeftOut::NothingInside)));
+            left_out
+                .extend(standing.extract_if(.., |index| is_empty(index)).map(|index| (index, LeftOut::NothingInside)));
         }
         Sieve { targets, standing, left_out }
     }

@@ -33,7 +33,8 @@ pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, memory: &mut Memor
     contend(targets, &mut groups[first], saved);
     for group in &mut groups[first + 1..] {
         for contender in group.iter_mut() {
-            contender.deficit = saved.get(&targets[contender.index].borrow().execution_key).copied().unwrap_or_default();
+            contender.deficit =
+                saved.get(&targets[contender.index].borrow().execution_key).copied().unwrap_or_default();
         }
         sort(group);
     }

@@ -39,9 +39,9 @@ pub struct Breakdown {
     pub known: bool,
 }
 
-/// The score of a member, 0–1.
-pub fn score(member: &Member<'_>, pool: &Pool<'_>, weights: &Weights) -> f64 {
-    let sum: f64 = weights.active().map(|(factor, weight)| weight * factors::value(factor, member, pool)).sum();
+/// The score of a member, 0–1, by the factors that count ([`Weights::active`]).
+pub fn score(member: &Member<'_>, pool: &Pool<'_>, active: &[(Factor, f64)]) -> f64 {
+    let sum: f64 = active.iter().map(|&(factor, weight)| weight * factors::value(factor, member, pool)).sum();
     unit(sum)
 }
 

@@ -212,7 +212,8 @@ fn candidates(
     if config.candidate_pool.is_empty() {
         return closed;
     }
-    let (inside, outside): (Vec<usize>, Vec<usize>) = closed.iter().partition(|&&index| named(targets[index].borrow(), config));
+    let (inside, outside): (Vec<usize>, Vec<usize>) =
+        closed.iter().partition(|&&index| named(targets[index].borrow(), config));
     if inside.is_empty() {
         return closed;
     }
@@ -250,11 +251,11 @@ fn pool<'a>(
 }
 
 fn scores(pool: &Pool<'_>, weights: &Weights, profile: &Profile) -> Vec<Scored> {
-    let near = profile.quota_warning;
+    let (near, active) = (profile.quota_warning, weights.active());
     let one = |member: &Member<'_>| {
         let penalised = member.remaining.is_some_and(|left| left <= near);
         let factor = if penalised { SOFT_QUOTA_FACTOR } else { 1.0 };
-        Scored { index: member.index, score: score::score(member, pool, weights) * factor, penalised }
+        Scored { index: member.index, score: score::score(member, pool, &active) * factor, penalised }
     };
     pool.members.iter().map(one).collect()
 }

@@ -35,7 +35,13 @@ pub fn judge(targets: &[impl Borrow<Target>], view: &View<'_>) -> (Judge, bool) 
             .split_once('/')
             .is_some_and(|(provider, model)| target.provider.as_str() == provider && target.model == model)
     };
-    (targets.iter().position(|target| is(target.borrow())).map_or_else(|| Judge::Named(named.to_owned()), Judge::Target), true)
+    (
+        targets
+            .iter()
+            .position(|target| is(target.borrow()))
+            .map_or_else(|| Judge::Named(named.to_owned()), Judge::Target),
+        true,
+    )
 }
 
 /// Whether a request is for one model alone: a panel has no tools and cannot answer calls.

@@ -16,8 +16,8 @@
 
 use std::borrow::Borrow;
 
-use domain::quota::window::{MONTHLY, SESSION, WEEKLY};
 use domain::quota::Window;
+use domain::quota::window::{MONTHLY, SESSION, WEEKLY};
 use domain::{Millis, Timestamp};
 
 use super::falling;

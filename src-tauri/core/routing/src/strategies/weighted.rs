@@ -35,12 +35,7 @@ impl Default for Streaks {
 }
 
 /// Indexes into `targets`.
-pub fn rank(
-    targets: &[impl Borrow<Target>],
-    view: &View<'_>,
-    streaks: &mut Streaks,
-    rng: &mut impl Rng,
-) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, streaks: &mut Streaks, rng: &mut impl Rng) -> Vec<usize> {
     let targets = || targets.iter().map(Borrow::<Target>::borrow);
     let steps: BTreeMap<usize, &Target> = targets().rev().map(|target| (target.top, target)).collect();
     let Some(drawn) = again(&steps, view, streaks).or_else(|| draw(&steps, rng)) else { return Vec::new() };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Provider};
 use domain::client_key::ClientKey;
-use domain::wire::reason;
 use domain::connection::AuthType;
+use domain::wire::reason;
 use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId};
 use resilience::Caller;
 use resilience::circuit_breaker::State;
@@ -123,13 +123,7 @@ impl<'a> GatewayBook<'a> {
     }
 
     /// The Engine's word about the best account.
-    fn best(
-        &self,
-        provider: &Provider,
-        target: &Target,
-        entries: &[&Arc<Entry>],
-        asker: &Asker<'_>,
-    ) -> Availability {
+    fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>], asker: &Asker<'_>) -> Availability {
         account::best_of(entries.iter().map(|entry| {
             let candidate = entry.candidate(&target.model, provider);
             availability(self.gateway, asker, provider, &candidate, entry)

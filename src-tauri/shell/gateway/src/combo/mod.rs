@@ -54,10 +54,10 @@ use crate::resolve::forbidden;
 use book::GatewayBook;
 pub(crate) use book::{bare as bare_target, facts as facts_of};
 pub use book::{catalogued, models_of, sessions_free, weighed};
+use perform::perform;
 pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
 pub use selections::{Selected, Selections};
-use perform::perform;
 use walk::{Answered, Ended, Scene};
 
 /// Why a target without any account is skipped.

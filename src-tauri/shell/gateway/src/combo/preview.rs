@@ -91,7 +91,8 @@ pub(crate) fn explain(
     let facts = question.facts();
     let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: &facts };
     let (planned, memory, foresight) = gateway.routing().preview(&asked.route(), expansion, &view);
-    let look = Look { gateway, strategy: asked.combo.strategy, asker: asker(asked, key, question), question, foresight };
+    let look =
+        Look { gateway, strategy: asked.combo.strategy, asker: asker(asked, key, question), question, foresight };
     let (targets, answer) = match planned {
         Ok(plan) => {
             let route = asked.route();

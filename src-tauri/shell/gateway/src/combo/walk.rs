@@ -60,6 +60,11 @@ impl End {
         End { recorder, last: None, stop: None, local: None, timed_out: false }
     }
 
+    /// The last of the targets failed, and nothing else speaks against asking somebody.
+    pub(super) fn has_asked_everybody(&self) -> bool {
+        self.stop == Some(Stop::Exhausted) && !self.timed_out
+    }
+
     /// Whether trying everything once more makes sense at all.
     pub(super) fn may_go_on(&self) -> bool {
         !self.timed_out && self.local.is_none() && matches!(self.stop, None | Some(Stop::Exhausted))
@@ -94,6 +99,7 @@ pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Pl
         match walk.target(Here { place, at }).await {
             Went::On => {}
             Went::Answered(answered) => return Ended::Answered(answered),
+            Went::Over if walk.end.has_asked_everybody() => break,
             Went::Over => return Ended::Nobody(Box::new(walk.end)),
         }
     }
@@ -256,6 +262,7 @@ impl<'w, 'p> Walk<'w, 'p> {
                     match self.ask(lane, Some(account)).await {
                         Went::Answered(answered) => return Ended::Answered(answered),
                         Went::On => {}
+                        Went::Over if self.end.has_asked_everybody() => {}
                         Went::Over => break,
                     }
                 }

@@ -45,9 +45,8 @@ impl Gateway {
     }
 
     pub(super) async fn load_nodes(&self) -> Result<(), Error> {
-        let read = async || -> Result<Catalog, Error> {
-            Ok(self.0.builtin.with_nodes(&self.store().list_nodes().await?))
-        };
+        let read =
+            async || -> Result<Catalog, Error> { Ok(self.0.builtin.with_nodes(&self.store().list_nodes().await?)) };
         self.0.catalog.read(read()).await
     }
 
