@@ -435,3 +435,45 @@ async fn a_place_that_was_kept_is_free_once_the_request_goes_elsewhere_or_its_cl
     assert_eq!(team.world.in_flight(), 0);
     team.world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn whoever_is_to_be_asked_once_more_is_waited_for_when_its_queue_lets_nobody_through_just_now() {
+    let team = Team::start().await;
+    let account = team.world.connect("anthropic", "d").await;
+    let specific = json!({ "disableCooling": true, "baseUrl": team.world.upstream.base_url(Dialect::Messages) });
+    let spaced = json!({ "rateLimitOverrides": { "minTime": 5_000 }, "providerSpecificData": specific });
+    team.world.change(&account, spaced).await;
+    team.combo("alone", "priority", json!(["anthropic/m1"]), json!({ "retryDelayMs": 2_000 })).await;
+    let before = json!({ "failoverBeforeRetry": false, "retryDelayMs": 0 });
+    team.combo("two", "priority", json!(["anthropic/m1", "openai/m1"]), before).await;
+    let hedging = json!({ "zeroLatencyOptimizationsEnabled": true, "hedging": true, "retryDelayMs": 2_000 });
+    team.combo("hedged", "priority", json!(["anthropic/m1"]), hedging).await;
+    team.world.script(&team.accounts[0]).then(Step::error(500, "it does not work"));
+    let signature = || Step::error(400, "messages.1.content.0: Invalid `signature` in `thinking` block");
+    let unwell = || Step::error(500, "not now");
+    for (n, (model, refusal)) in
+        [("anthropic/m1", signature()), ("alone", unwell()), ("two", unwell()), ("hedged", unwell())]
+            .into_iter()
+            .enumerate()
+    {
+        team.world.script(&account).then(refusal).then(Step::ok("from 0"));
+        let agent = team.world.agent();
+        let asking = tokio::spawn(async move { agent.post("/v1/messages", thoughtful(model, "first")).await });
+        let calls = 2 * n as u64;
+        team.world.wait_for_endings(&account, calls + 1).await;
+        if matches!(model, "alone" | "hedged") {
+            while team.world.in_flight() > 0 {
+                tokio::task::yield_now().await;
+            }
+            team.world.advance(Millis::seconds(2));
+        }
+        team.world.wait_for_waiting(1).await;
+        assert_eq!(team.world.calls(&account).len() as u64, calls + 1, "{model}: its queue spaces them");
+        team.world.advance(Millis::seconds(5));
+        assert_eq!(who(&asking.await.expect("an answer")), 0, "{model}");
+        assert_eq!(team.world.calls(&account).len() as u64, calls + 2, "{model}");
+        team.world.advance(Millis::seconds(5));
+    }
+    assert_eq!(team.calls()[0], 1, "the other one was asked meanwhile");
+    team.world.check_invariants().await;
+}

@@ -14,6 +14,7 @@ mod nesting;
 mod quota_share;
 mod relay;
 mod repeats;
+mod shared_accounts;
 mod simulate;
 mod strategies;
 mod team;
