@@ -134,7 +134,7 @@ async fn send_unlimited(
     }
     let back = Back::new(gateway, request, step, translated.ids);
     let keepsake = (!is_native).then(|| {
-        let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
+        let facts = exchange::target(step, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
     });
     let exchange = Exchange {
