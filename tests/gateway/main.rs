@@ -4,6 +4,7 @@
 
 mod accounts;
 mod affinity;
+mod early_start;
 mod edge;
 mod failover;
 mod fixtures;

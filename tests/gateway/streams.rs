@@ -261,11 +261,10 @@ async fn a_final_failure_after_the_early_start_is_told_in_the_stream() {
         match dialect {
             Dialect::Chat => assert!(data["error"]["code"].is_string() && data["error"]["type"].is_string(), "{data}"),
             Dialect::Responses => {
-                assert_eq!(last.event.as_deref(), Some("error"));
-                assert!(
-                    data["code"].is_string() && data["message"].is_string() && data["sequence_number"] == 0,
-                    "{data}"
-                );
+                assert_eq!(last.event.as_deref(), Some("response.failed"));
+                let error = &data["response"]["error"];
+                assert!(error["code"].is_string() && error["message"].is_string(), "{data}");
+                assert_eq!(data["sequence_number"], 0, "{data}");
             }
             Dialect::Messages => {
                 assert_eq!(last.event.as_deref(), Some("error"));
