@@ -4,6 +4,7 @@
 
 mod accounts;
 mod affinity;
+mod bodies;
 mod early_start;
 mod edge;
 mod failover;

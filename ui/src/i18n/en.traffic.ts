@@ -21,7 +21,7 @@ export const traffic = {
     title: "Without a full name",
     help: "For requests that name no model, or a model without its provider.",
   },
-  log: { title: "Request log", help: "Who asked whom, when, and with what outcome. Never what was written." },
+  log: { title: "Request log", help: "Who asked whom, when, and with what outcome." },
   checks: {
     title: "Checks in between",
     help: "What OmniRoute asks the providers although no request is under way. It costs nothing.",
@@ -94,6 +94,14 @@ export const traffic = {
     "routing.modelPrefixMode": {
       label: "Names in the model list",
       help: "What stands before a model in the list that agents read.",
+    },
+    "logging.detailed": {
+      label: "Keep what is said",
+      help: "Requests and answers, on this computer, without keys, signatures and images. Off, only that they happened.",
+    },
+    "logging.bodyRetentionDays": {
+      label: "What is said is kept for",
+      help: "At most as long as its request, and 1 GiB in all. 0 keeps it as long as the request.",
     },
     "logging.retentionDays": { label: "Kept for", help: "Older requests are removed within the hour. 0 keeps all." },
     "quota.refreshIntervalMs": {

@@ -24,7 +24,7 @@ export const traffic: Messages["traffic"] = {
   },
   log: {
     title: "Registro delle richieste",
-    help: "Chi ha chiesto a chi, quando, e come è finita. Mai ciò che è scritto.",
+    help: "Chi ha chiesto a chi, quando, e come è finita.",
   },
   checks: {
     title: "Controlli tra una richiesta e l'altra",
@@ -98,6 +98,14 @@ export const traffic: Messages["traffic"] = {
     "routing.modelPrefixMode": {
       label: "Nomi nell'elenco dei modelli",
       help: "Che cosa sta davanti a un modello nell'elenco che leggono gli agenti.",
+    },
+    "logging.detailed": {
+      label: "Conserva ciò che è detto",
+      help: "Richieste e risposte, su questo computer, senza chiavi, firme e immagini. Se è spento, solo che sono avvenute.",
+    },
+    "logging.bodyRetentionDays": {
+      label: "Ciò che è detto è conservato per",
+      help: "Al più quanto la sua richiesta, e 1 GiB in tutto. 0 lo conserva quanto la richiesta.",
     },
     "logging.retentionDays": {
       label: "Conservato per",

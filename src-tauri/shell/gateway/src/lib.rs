@@ -56,6 +56,7 @@ mod session_name;
 mod telemetry;
 mod throttle;
 mod token_count;
+mod transcript;
 mod translate;
 mod underway;
 mod upstream_body;

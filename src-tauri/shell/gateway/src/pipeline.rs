@@ -31,6 +31,7 @@ use crate::keep_alive::{self, Answer};
 use crate::record::{End, Recorder};
 use crate::resolve::{Destination, resolve};
 use crate::token_count::Estimate;
+use crate::transcript::Transcript;
 use crate::{ollama, token_count};
 
 /// Answers one agent request, whatever happens.
@@ -42,7 +43,12 @@ pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
     let request = Arc::new(request);
     // Large, and handed on through several layers: it lies still from here on.
     let answer: Answer = Box::pin(serve(gateway.clone(), Arc::clone(&request)));
-    if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await }
+    let transcript = Transcript::begin(&gateway, &request);
+    let response = if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await };
+    match transcript {
+        Some(transcript) => transcript.follow(response).await,
+        None => response,
+    }
 }
 
 async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {

@@ -58,7 +58,7 @@ pub(crate) struct Committed {
 pub(crate) struct Wish {
     /// What of earlier thinking is kept from the upstream.
     pub(crate) without: Option<Thoughts>,
-    /// The most tokens of output, where the upstream named a limit.
+    /// The most tokens of output, where the upstream named a limit or a model that thinks needs more than the client allows.
     pub(crate) max_output: Option<u64>,
     /// The list of tools was cut for this target already.
     pub(crate) shortened: bool,

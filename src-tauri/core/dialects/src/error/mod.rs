@@ -16,7 +16,7 @@ mod sanitize;
 pub use passed_on::pass_stream;
 pub(crate) use read::no_answer;
 pub use read::{read, read_in_stream};
-pub use sanitize::sanitize;
+pub use sanitize::{sanitize, without_secrets};
 
 use crate::{chat, gemini, messages, responses};
 
