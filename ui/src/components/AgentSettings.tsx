@@ -96,7 +96,7 @@ export function CodeBlock({ title, text, what, mono = false }: CodeBlockProps) {
         <CopyButton text={text} label={messages.common.copyOf(what)} />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0} className="select-text overflow-x-auto px-3 py-2.5 font-mono text-xs leading-5">
+      <pre tabIndex={0} className="max-h-96 select-text overflow-auto px-3 py-2.5 font-mono text-xs leading-5">
         {text}
       </pre>
     </figure>

@@ -396,6 +396,10 @@ export const combos = {
       label: "Refuse empty answers",
       help: "An answer without content counts as a failure, and the next target is asked. Errors always do.",
     },
+    "combo.reasoningTokenBufferEnabled": {
+      label: "Leave room to think",
+      help: "Thinking counts as output. Models that think get half as much again as was asked for, at least 1,024 tokens.",
+    },
     "combo.nestedMode": { label: "A combo within this one" },
     "combo.maxComboDepth": { label: "Deepest nesting", unit: "levels" },
     "combo.zeroLatencyOptimizationsEnabled": { label: "Rush", help: "Switches what follows." },

@@ -410,6 +410,10 @@ export const combos: Messages["combos"] = {
       label: "Rifiuta le risposte vuote",
       help: "Una risposta senza contenuto vale come errore, e si chiede alla destinazione successiva. Un errore vale sempre.",
     },
+    "combo.reasoningTokenBufferEnabled": {
+      label: "Lascia spazio per ragionare",
+      help: "Il ragionamento conta come risposta. I modelli che ragionano ricevono metà in più del chiesto, almeno 1.024 token.",
+    },
     "combo.nestedMode": { label: "Un combo dentro questo" },
     "combo.maxComboDepth": { label: "Annidamento massimo", unit: "livelli" },
     "combo.zeroLatencyOptimizationsEnabled": { label: "Di fretta", help: "Accende ciò che segue." },

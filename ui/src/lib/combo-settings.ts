@@ -63,6 +63,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   "contextRequirements.minContextWindow": whole(null, 1, 100_000_000, "tokens"),
   "contextRequirements.mode": choice("strict", "lenient"),
   responseValidation: flag(true),
+  reasoningTokenBufferEnabled: flag(true),
 
   nestedMode: choice("flatten", "execute"),
   maxComboDepth: whole(3, 1, 10),
@@ -120,6 +121,7 @@ export const sharedSettings = {
     "targetTimeoutMs",
     "comboTimeoutMs",
     "responseValidation",
+    "reasoningTokenBufferEnabled",
   ],
   fitness: ["contextRequirements.minContextWindow", "contextRequirements.mode", "compatFilterFailOpen"],
   speed: ["zeroLatencyOptimizationsEnabled", "hedging", "hedgeDelayMs", "predictiveTtftMs"],

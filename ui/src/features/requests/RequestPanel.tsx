@@ -17,6 +17,7 @@ import { useCopy } from "@/lib/hooks";
 import { requestCurl } from "@/lib/request-curl";
 import { servedModel } from "@/lib/request-story";
 import { AttemptTimeline } from "./AttemptTimeline";
+import { Bodies } from "./Bodies";
 import { Exclusions } from "./Exclusions";
 
 const route = getRouteApi("/requests/$requestId");
@@ -84,6 +85,11 @@ function Story({ request, onClose }: { request: RequestDetail; onClose(): void }
                 <Change key={change} change={change} />
               ))}
             </ul>
+          </Part>
+        )}
+        {(request.requestBody !== null || request.responseBody !== null) && (
+          <Part title={words.bodies}>
+            <Bodies request={request} />
           </Part>
         )}
         <Part title={words.ids}>

@@ -258,6 +258,18 @@ describe("the story of a request", () => {
     expect(text).toContain('"model":"fast"');
   });
 
+  it("shows what was said where that is kept, and is silent where it is not", async () => {
+    const said = { requestBody: '{"model":"fast"}', responseBody: '{"text":"Hello"}' };
+    const host = fakeHost(world({ requests: [answered, limited], details: [{ ...detail(answered), ...said }, story] }));
+    open("/requests/r1", host);
+    expect(await screen.findByRole("heading", { name: "What was said" })).toBeVisible();
+    expect(screen.getByText(/"model": "fast"/)).toBeVisible();
+    expect(screen.getByText(/"text": "Hello"/)).toBeVisible();
+    open("/requests/r2", host);
+    await screen.findByRole("heading", { name: "Attempts" });
+    expect(screen.queryAllByRole("heading", { name: "What was said" })).toHaveLength(1);
+  });
+
   it("says so when it is no longer in the log", async () => {
     open("/requests/gone", fakeHost(world({ requests: [answered] })));
     expect(await screen.findByText("This request is no longer in the log")).toBeVisible();
