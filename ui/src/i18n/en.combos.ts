@@ -44,6 +44,19 @@ export const combos = {
     chosen: (n: number) => `${n} set here`,
   },
 
+  ofProvider: {
+    title: (provider: string) => `Combos of ${provider}`,
+    help: (provider: string) =>
+      `Holds for combos whose models all come from ${provider}, where they say nothing else. Stands above what every combo does.`,
+    section: "In combos",
+    row: "Retries, limits and speed",
+    rowHelp: (provider: string) => `For combos whose models all come from ${provider}.`,
+    set: (n: number) => `${n} set here`,
+    asEvery: "as in every combo",
+    change: "Change",
+    packBelow: (pack: string, origin: string) => `${pack} (${origin})`,
+  },
+
   exportTitle: "Export combos",
   export: "Export",
   exportHelp:
@@ -239,9 +252,10 @@ export const combos = {
     removed: (pattern: string) => `${pattern} no longer leads here`,
   },
 
-  origin: { stored: "set here", environment: "all combos", default: "default" },
+  origin: { stored: "set here", provider: "its provider", environment: "all combos", default: "default" },
   originHelp: {
-    stored: "Set for this combo. Reset to follow the rest.",
+    stored: "Set here. Reset to follow the rest.",
+    provider: "Comes from what is set for combos of this provider alone.",
     environment: "Comes from the settings of all combos.",
     default: "Nobody chose anything else.",
   },

@@ -45,6 +45,19 @@ export const combos: Messages["combos"] = {
     chosen: (n) => count(n, "impostata qui", "impostate qui"),
   },
 
+  ofProvider: {
+    title: (provider: string) => `I combo di ${provider}`,
+    help: (provider: string) =>
+      `Vale per i combo i cui modelli sono tutti di ${provider}, se non dicono altro. Prevale su ciò che fa ogni combo.`,
+    section: "Nei combo",
+    row: "Nuovi tentativi, limiti e velocità",
+    rowHelp: (provider: string) => `Per i combo i cui modelli sono tutti di ${provider}.`,
+    set: (n: number) => (n === 1 ? "1 impostato qui" : `${n} impostati qui`),
+    asEvery: "come ogni combo",
+    change: "Cambia",
+    packBelow: (pack: string, origin: string) => `${pack} (${origin})`,
+  },
+
   exportTitle: "Esporta i combo",
   export: "Esporta",
   exportHelp:
@@ -253,9 +266,15 @@ export const combos: Messages["combos"] = {
     removed: (pattern) => `${pattern} non porta più qui`,
   },
 
-  origin: { stored: "impostato qui", environment: "tutti i combo", default: "predefinito" },
+  origin: {
+    stored: "impostato qui",
+    provider: "il suo provider",
+    environment: "tutti i combo",
+    default: "predefinito",
+  },
   originHelp: {
-    stored: "Impostato per questo combo. Ripristina per seguire il resto.",
+    stored: "Impostato qui. Ripristina per seguire il resto.",
+    provider: "Viene da ciò che è impostato per i combo di questo solo provider.",
     environment: "Viene dalle impostazioni di tutti i combo.",
     default: "Nessuno ha scelto altro.",
   },
