@@ -8,8 +8,8 @@ import { type ComboLevel, chosenForProvider, comboField, FOR_ALL, valueAt, withS
 import { fieldWords } from "@/lib/field-words";
 import { FieldRow } from "./Field";
 import { ModelPicker } from "./ModelPicker";
-import { SettingControl, unitOf } from "./SettingControl";
-import { Bounds, Origin, ResetButton } from "./SettingField";
+import { SettingControl } from "./SettingControl";
+import { Bounds, ControlPlace, Origin, ResetButton } from "./SettingField";
 
 type ComboSettingsProps = {
   names: readonly string[];
@@ -55,7 +55,6 @@ function ComboSetting({ field, anchor, isOfProvider, error, onSave }: ComboSetti
   const messages = useMessages();
   const id = useId();
   const { label, help } = fieldWords(field.path, messages);
-  const unit = unitOf(field, messages);
   const control = {
     id,
     "aria-describedby": `${id}-help`,
@@ -76,12 +75,13 @@ function ComboSetting({ field, anchor, isOfProvider, error, onSave }: ComboSetti
     >
       {anchor ? <Origin field={field} /> : <OriginInCombo source={field.source} isOfProvider={isOfProvider} />}
       {field.source === "stored" && <ResetButton label={label} disabled={false} onReset={() => onSave(null)} />}
-      {field.kind === "model" ? (
-        <ModelChoice control={control} value={String(field.value ?? "")} onSave={onSave} />
-      ) : (
-        <SettingControl {...control} field={field} onSave={onSave} />
-      )}
-      {unit && <span className="min-w-12 text-ink-faint">{unit}</span>}
+      <ControlPlace>
+        {field.kind === "model" ? (
+          <ModelChoice control={control} value={String(field.value ?? "")} onSave={onSave} />
+        ) : (
+          <SettingControl {...control} field={field} onSave={onSave} />
+        )}
+      </ControlPlace>
     </FieldRow>
   );
 }

@@ -3,13 +3,13 @@
  * the field.
  */
 import { RotateCcw } from "lucide-react";
-import { useId } from "react";
+import { type ReactNode, useId } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
 import { settingKey } from "@/lib/setting-key";
 import { FieldRow } from "./Field";
-import { SettingControl, unitOf, useValueWriter } from "./SettingControl";
+import { SettingControl, useValueWriter } from "./SettingControl";
 import { IconButton } from "./ui/button";
 
 type SettingFieldProps = {
@@ -25,7 +25,6 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
   const messages = useMessages();
   const id = useId();
   const { label, help } = fieldWords(field.path, messages);
-  const unit = unitOf(field, messages);
   return (
     <FieldRow
       anchor={settingKey(field.path)}
@@ -41,16 +40,22 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
     >
       <Origin field={field} />
       {field.source === "stored" && <ResetButton label={label} disabled={saving} onReset={() => onSave(null)} />}
-      <SettingControl
-        id={id}
-        aria-describedby={`${id}-help`}
-        aria-invalid={error !== undefined || undefined}
-        field={field}
-        onSave={onSave}
-      />
-      {unit && <span className="min-w-12 text-ink-faint">{unit}</span>}
+      <ControlPlace>
+        <SettingControl
+          id={id}
+          aria-describedby={`${id}-help`}
+          aria-invalid={error !== undefined || undefined}
+          field={field}
+          onSave={onSave}
+        />
+      </ControlPlace>
     </FieldRow>
   );
+}
+
+/** As wide as most controls are, so that what stands before them stands on one line too. */
+export function ControlPlace({ children }: { children: ReactNode }) {
+  return <span className="flex min-w-36 justify-end">{children}</span>;
 }
 
 type ResetButtonProps = { label: string; disabled: boolean; onReset(): void; className?: string };

@@ -5,7 +5,7 @@ import type { FeatureFlag, Value as JsonValue } from "@/bindings";
 import { FieldRow, Section } from "@/components/Field";
 import { FilterInput } from "@/components/FilterInput";
 import { Screen } from "@/components/Screen";
-import { ResetButton } from "@/components/SettingField";
+import { ControlPlace, ResetButton } from "@/components/SettingField";
 import { SettingFields } from "@/components/SettingFields";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { Select } from "@/components/ui/select";
@@ -96,12 +96,14 @@ function Flag({ flag }: { flag: FeatureFlag }) {
       {flag.source === "stored" && (
         <ResetButton label={label} disabled={unset.isPending} onReset={() => unset.mutate({ id: flag.name })} />
       )}
-      <FlagControl
-        id={id}
-        flag={flag}
-        disabled={set.isPending || unset.isPending}
-        onSet={(value) => set.mutate({ id: flag.name, value })}
-      />
+      <ControlPlace>
+        <FlagControl
+          id={id}
+          flag={flag}
+          disabled={set.isPending || unset.isPending}
+          onSet={(value) => set.mutate({ id: flag.name, value })}
+        />
+      </ControlPlace>
     </FieldRow>
   );
 }
@@ -117,7 +119,7 @@ function FlagControl({ id, flag, disabled, onSet }: FlagControlProps) {
   return (
     <Select
       {...control}
-      className="w-40"
+      className="w-64"
       value={String(flag.value)}
       options={flag.choices.map((value) => ({ value, label: written(value, messages) }))}
       onChange={onSet}
