@@ -18,6 +18,7 @@ export const combos = {
   hidden: "hidden",
   hiddenHelp: "Answers to its name, but is not in the list of models that agents read.",
   showHidden: (n: number) => `Show hidden (${n})`,
+  allHidden: "Every combo is hidden from agents.",
   switchOn: (name: string) => `Switch ${name} on`,
   handle: (name: string, position: number, total: number) => `Move ${name}, position ${position} of ${total}`,
   moved: (name: string, position: number, total: number) => `${name} is now at position ${position} of ${total}`,

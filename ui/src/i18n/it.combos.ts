@@ -19,6 +19,7 @@ export const combos: Messages["combos"] = {
   hidden: "nascosto",
   hiddenHelp: "Risponde al suo nome, ma non compare nell'elenco dei modelli che leggono gli agenti.",
   showHidden: (n) => `Mostra nascosti (${n})`,
+  allHidden: "Tutti i combo sono nascosti agli agenti.",
   switchOn: (name) => `Attiva ${name}`,
   handle: (name, position, total) => `Sposta ${name}, posizione ${position} di ${total}`,
   moved: (name, position, total) => `${name} è ora in posizione ${position} di ${total}`,
