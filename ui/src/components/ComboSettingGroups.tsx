@@ -9,6 +9,7 @@ import { ComboSettings } from "./ComboSettings";
 import { Section } from "./Field";
 import { Fold } from "./Fold";
 import type { SharedComboSettings } from "./use-shared-combo-settings";
+import { WithContents } from "./WithContents";
 
 type Editing = Omit<SharedComboSettings, "read"> & { level: Exclude<ComboLevel, "combo"> };
 
@@ -18,7 +19,7 @@ const withSettings = strategies.filter((strategy) => settingsOf(strategy).length
 export function ComboSettingGroups(editing: Editing) {
   const words = useMessages().combos;
   return (
-    <div className="max-w-[760px]">
+    <WithContents>
       <Section title={words.failures} help={words.failuresHelp}>
         <ComboSettings names={sharedSettings.failures} {...editing} />
       </Section>
@@ -40,7 +41,7 @@ export function ComboSettingGroups(editing: Editing) {
       {withSettings.map((strategy) => (
         <OfStrategy key={strategy} strategy={strategy} editing={editing} />
       ))}
-    </div>
+    </WithContents>
   );
 }
 

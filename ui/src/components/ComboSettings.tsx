@@ -9,7 +9,7 @@ import { fieldWords } from "@/lib/field-words";
 import { FieldRow } from "./Field";
 import { ModelPicker } from "./ModelPicker";
 import { SettingControl } from "./SettingControl";
-import { Bounds, ControlPlace, Origin, ResetButton } from "./SettingField";
+import { Bounds, Origin, ResetButton } from "./SettingField";
 
 type ComboSettingsProps = {
   names: readonly string[];
@@ -75,13 +75,11 @@ function ComboSetting({ field, anchor, isOfProvider, error, onSave }: ComboSetti
     >
       {anchor ? <Origin field={field} /> : <OriginInCombo source={field.source} isOfProvider={isOfProvider} />}
       {field.source === "stored" && <ResetButton label={label} disabled={false} onReset={() => onSave(null)} />}
-      <ControlPlace>
-        {field.kind === "model" ? (
-          <ModelChoice control={control} value={String(field.value ?? "")} onSave={onSave} />
-        ) : (
-          <SettingControl {...control} field={field} onSave={onSave} />
-        )}
-      </ControlPlace>
+      {field.kind === "model" ? (
+        <ModelChoice control={control} value={String(field.value ?? "")} onSave={onSave} />
+      ) : (
+        <SettingControl {...control} field={field} onSave={onSave} />
+      )}
     </FieldRow>
   );
 }

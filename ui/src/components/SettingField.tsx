@@ -3,7 +3,7 @@
  * the field.
  */
 import { RotateCcw } from "lucide-react";
-import { type ReactNode, useId } from "react";
+import { useId } from "react";
 import type { SettingField as Field, Value as JsonValue } from "@/bindings";
 import { useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
@@ -40,22 +40,15 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
     >
       <Origin field={field} />
       {field.source === "stored" && <ResetButton label={label} disabled={saving} onReset={() => onSave(null)} />}
-      <ControlPlace>
-        <SettingControl
-          id={id}
-          aria-describedby={`${id}-help`}
-          aria-invalid={error !== undefined || undefined}
-          field={field}
-          onSave={onSave}
-        />
-      </ControlPlace>
+      <SettingControl
+        id={id}
+        aria-describedby={`${id}-help`}
+        aria-invalid={error !== undefined || undefined}
+        field={field}
+        onSave={onSave}
+      />
     </FieldRow>
   );
-}
-
-/** As wide as most controls are, so that what stands before them stands on one line too. */
-export function ControlPlace({ children }: { children: ReactNode }) {
-  return <span className="flex min-w-36 justify-end">{children}</span>;
 }
 
 type ResetButtonProps = { label: string; disabled: boolean; onReset(): void; className?: string };

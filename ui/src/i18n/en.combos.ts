@@ -95,7 +95,6 @@ export const combos = {
 
   newTitle: "New combo",
   notFound: "This combo no longer exists",
-  notFoundHelp: "It was deleted, perhaps in another window.",
   back: "Combos",
   one: "Combo",
   all: "All combos",

@@ -89,7 +89,7 @@ export const requests: Messages["requests"] = {
     ruleNone: "nessun modello noto qui",
     ruleTechnical: (n) => `regola ${n} della risoluzione dei nomi`,
 
-    planned: "Chiesti in ordine",
+    planned: "Interpellati in ordine",
     attemptsTitle: "Tentativi",
     axis: "Tempo dall'arrivo della richiesta",
     phases: {

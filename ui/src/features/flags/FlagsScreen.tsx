@@ -5,7 +5,7 @@ import type { FeatureFlag, Value as JsonValue } from "@/bindings";
 import { FieldRow, Section } from "@/components/Field";
 import { FilterInput } from "@/components/FilterInput";
 import { Screen } from "@/components/Screen";
-import { ControlPlace, ResetButton } from "@/components/SettingField";
+import { ResetButton } from "@/components/SettingField";
 import { SettingFields } from "@/components/SettingFields";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { Select } from "@/components/ui/select";
@@ -24,6 +24,7 @@ export function FlagsScreen() {
   const found = flags.filter((flag) => matches(flag, filter, words));
   return (
     <Screen
+      narrow
       title={words.title}
       help={words.help}
       actions={<FilterInput label={words.filter} value={filter} onChange={setFilter} />}
@@ -96,14 +97,12 @@ function Flag({ flag }: { flag: FeatureFlag }) {
       {flag.source === "stored" && (
         <ResetButton label={label} disabled={unset.isPending} onReset={() => unset.mutate({ id: flag.name })} />
       )}
-      <ControlPlace>
-        <FlagControl
-          id={id}
-          flag={flag}
-          disabled={set.isPending || unset.isPending}
-          onSet={(value) => set.mutate({ id: flag.name, value })}
-        />
-      </ControlPlace>
+      <FlagControl
+        id={id}
+        flag={flag}
+        disabled={set.isPending || unset.isPending}
+        onSet={(value) => set.mutate({ id: flag.name, value })}
+      />
     </FieldRow>
   );
 }

@@ -68,7 +68,7 @@ function useColumns(): Column<Key>[] {
     {
       id: "name",
       header: heads.name,
-      width: "minmax(112px, 1.4fr)",
+      width: "minmax(140px, 2fr)",
       cell: (key) => (
         <span className="font-medium" title={key.name}>
           {key.name}
