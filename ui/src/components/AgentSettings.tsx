@@ -95,8 +95,8 @@ export function CodeBlock({ title, text, what, mono = false }: CodeBlockProps) {
         <span className={mono ? "truncate font-mono" : "truncate"}>{title}</span>
         <CopyButton text={text} label={messages.common.copyOf(what)} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0} className="select-text overflow-x-auto px-3 py-2.5 font-mono text-xs leading-5">
+      {/* Wrapped to be read to its end; what is copied has its own lines. */}
+      <pre className="select-text whitespace-pre-wrap px-3 py-2.5 font-mono text-xs leading-5 [overflow-wrap:anywhere]">
         {text}
       </pre>
     </figure>

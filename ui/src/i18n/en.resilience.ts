@@ -299,6 +299,7 @@ export const cooldowns = {
   clearSelected: (n: number) => `Clear ${n} selected`,
   clearAll: "Clear all",
   clearProvider: (provider: string) => `Clear all of ${provider}`,
+  nothingToClear: "Nothing here waits. What needs a person is repaired one by one.",
   clearAllTitle: "Clear all cooldowns and locks?",
   clearProviderTitle: (provider: string) => `Clear all cooldowns and locks of ${provider}?`,
   clearAllHelp:

@@ -176,7 +176,7 @@ export const en = {
 
   whyNot: {
     title: "Why it is left out",
-    mechanism: "Mechanism",
+    mechanism: "Held back by",
     reason: "Reason",
     until: "Until",
     noEnd: "Until someone acts",

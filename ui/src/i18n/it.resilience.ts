@@ -311,6 +311,7 @@ export const cooldowns: Messages["cooldowns"] = {
   clearSelected: (n) => (n === 1 ? "Libera la selezionata" : `Libera le ${n} selezionate`),
   clearAll: "Libera tutte",
   clearProvider: (provider) => `Libera tutte di ${provider}`,
+  nothingToClear: "Qui nulla è in attesa. Ciò che richiede una persona si ripara uno per uno.",
   clearAllTitle: "Togliere tutte le pause e i blocchi?",
   clearProviderTitle: (provider) => `Togliere tutte le pause e i blocchi di ${provider}?`,
   clearAllHelp:

@@ -177,7 +177,7 @@ export const it: Messages = {
 
   whyNot: {
     title: "Perché è esclusa",
-    mechanism: "Meccanismo",
+    mechanism: "Esclusa da",
     reason: "Motivo",
     until: "Fino a",
     noEnd: "Finché qualcuno non interviene",

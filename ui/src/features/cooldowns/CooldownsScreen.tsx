@@ -141,10 +141,15 @@ function Clear({ shown, selection, search, nameOf, busy, clear }: ClearProps) {
     );
   }
   const { provider } = search;
+  const isPossible = shown.some(isClearable);
   const action = provider ? words.clearProvider(nameOf(provider)) : words.clearAll;
   return (
     <>
-      <Button disabled={busy || !shown.some(isClearable)} onClick={() => setAsking(true)}>
+      <Button
+        disabled={busy || !isPossible}
+        title={isPossible ? undefined : words.nothingToClear}
+        onClick={() => setAsking(true)}
+      >
         {action}
       </Button>
       <Confirm
