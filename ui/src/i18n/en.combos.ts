@@ -49,6 +49,7 @@ export const combos = {
     title: (provider: string) => `Combos of ${provider}`,
     help: (provider: string) =>
       `Holds for combos whose models all come from ${provider}, where they say nothing else. Stands above what every combo does.`,
+    menu: "What combos do here",
     section: "In combos",
     row: "Retries, limits and speed",
     rowHelp: (provider: string) => `For combos whose models all come from ${provider}.`,

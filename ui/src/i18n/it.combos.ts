@@ -50,6 +50,7 @@ export const combos: Messages["combos"] = {
     title: (provider) => `I combo di ${provider}`,
     help: (provider) =>
       `Vale per i combo i cui modelli sono tutti di ${provider}, se non dicono altro. Prevale su ciò che fa ogni combo.`,
+    menu: "Che cosa fanno qui i combo",
     section: "Nei combo",
     row: "Nuovi tentativi, limiti e velocità",
     rowHelp: (provider) => `Per i combo i cui modelli sono tutti di ${provider}.`,

@@ -16,7 +16,7 @@ import { useNow } from "@/lib/use-now";
 import { AccountTurns } from "./AccountTurns";
 import { ConnectionTable } from "./ConnectionTable";
 import { InCombos } from "./InCombos";
-import { SwitchAllMenu } from "./SwitchAllMenu";
+import { ProviderMenu } from "./ProviderMenu";
 import { useConnectionsTest } from "./use-connections-test";
 
 const route = getRouteApi("/providers/$providerId");
@@ -59,7 +59,7 @@ export function ProviderScreen() {
                 <FlaskConical aria-hidden />
                 {test.running ? words.testingAll : words.testAll}
               </Button>
-              <SwitchAllMenu connections={list} />
+              <ProviderMenu providerId={providerId} connections={list} />
               {addButton}
             </>
           )

@@ -39,6 +39,13 @@ describe("what combos do at one provider alone", () => {
     expect(await screen.findByRole("heading", { level: 1, name: "Combos of Anthropic" })).toBeVisible();
   });
 
+  it("is reached from the menu as well, however long the list above it", async () => {
+    const { user, path } = open("/providers/anthropic", fakeHost(gateway()));
+    await user.click(await screen.findByRole("button", { name: "More options" }));
+    await user.click(await screen.findByRole("menuitem", { name: "What combos do here" }));
+    await waitFor(() => expect(path()).toBe(at));
+  });
+
   it("keeps what other providers have when one setting of this one is saved", async () => {
     const host = fakeHost(gateway({ openai: { queueDepth: 5 }, anthropic: { maxRetries: 3 } }));
     const { user } = open(at, host);
