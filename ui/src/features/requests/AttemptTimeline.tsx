@@ -124,7 +124,8 @@ function Attempt({ attempt, stream, isLast, isOnly, waited, offset, span }: Atte
       {attempt.kind !== "success" && (
         <div className="mt-1.5 select-text break-words">
           {kindWords(attempt.kind, words)}
-          {attempt.message && <LongText text={`: ${attempt.message}`} className="text-ink-soft" />}
+          {attempt.message && ": "}
+          {attempt.message && <LongText text={attempt.message} className="text-ink-soft" />}
         </div>
       )}
       {!isOnly && <p className="mt-0.5 text-ink-faint">{decisionWords(attempt, isLast, words)}</p>}
