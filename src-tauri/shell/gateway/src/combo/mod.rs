@@ -174,12 +174,12 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             Plan::Ranked { .. } => {
                 let order = order(&asked.combo.name, asked.combo.strategy, &plan);
                 match asked.config.hedge_after() {
-                    Some(delay) => hedge::walk(&scene, request, delay, &order, recorder).await,
+                    Some(delay) => Box::pin(hedge::walk(&scene, request, delay, &order, recorder)).await,
                     None => walk::walk(&scene, request, &order, recorder).await,
                 }
             }
-            Plan::Panel { .. } => panel::ask(&scene, request, &plan, recorder).await,
-            Plan::Chain { .. } => chain::ask(&scene, request, &plan, recorder).await,
+            Plan::Panel { .. } => Box::pin(panel::ask(&scene, request, &plan, recorder)).await,
+            Plan::Chain { .. } => Box::pin(chain::ask(&scene, request, &plan, recorder)).await,
         };
         let end = match ended {
             Ended::Answered(answered) => {
