@@ -23,7 +23,7 @@ export function WithContents({ children }: { children: ReactNode }) {
         <nav aria-label={words.onThisPage} className="sticky top-6 w-44 shrink-0">
           <ul className="border-l">
             {headings.map((heading, index) => (
-              <li key={heading.textContent}>
+              <li key={nameOf(heading)}>
                 <button
                   type="button"
                   aria-current={index === current ? "location" : undefined}
@@ -33,7 +33,7 @@ export function WithContents({ children }: { children: ReactNode }) {
                     index === current ? "border-accent font-medium text-ink" : "border-transparent text-ink-faint",
                   )}
                 >
-                  {heading.textContent}
+                  {nameOf(heading)}
                 </button>
               </li>
             ))}
@@ -42,6 +42,11 @@ export function WithContents({ children }: { children: ReactNode }) {
       )}
     </div>
   );
+}
+
+/** Without what a heading says besides its name. */
+function nameOf({ dataset, textContent }: HTMLElement): string {
+  return dataset.name ?? textContent;
 }
 
 /** The keyboard goes on from there, as it would after a link. */

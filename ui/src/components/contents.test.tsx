@@ -26,6 +26,14 @@ describe("a long page of settings", () => {
       expect(screen.getByRole("heading", { name: "Signs of life" })).toHaveFocus();
     });
 
+    it("leaves out what a heading says besides its name", async () => {
+      const fields = gatewayFields.map((field) =>
+        field.path === "comboDefaults.fusion.minPanel" ? { ...field, value: 3, source: "stored" as const } : field,
+      );
+      open("/combos/defaults", fakeHost(world({ fields })));
+      expect(within(await contents()).getByRole("button", { name: "Only for Fusion" })).toBeVisible();
+    });
+
     it("is accessible", async () => {
       const { container } = open("/settings/resilience", host());
       await contents();
