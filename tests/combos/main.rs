@@ -13,6 +13,7 @@ mod head_room;
 mod hedging;
 mod nesting;
 mod quota_share;
+mod quota_turns;
 mod relay;
 mod repeats;
 mod simulate;
