@@ -1,6 +1,8 @@
 //! `auto` through the whole gateway: what counts, whom names lead to, what a budget allows, who is left out for a while
 //! (gateway specification, 3.5).
 
+use std::collections::BTreeMap;
+
 use acceptance::{Connection, World};
 use domain::Millis;
 use fake_upstream::{Gate, Step};
@@ -255,4 +257,49 @@ async fn a_conversation_counts_for_the_target_it_was_at_and_a_little_for_its_pro
         assert_eq!((&row["provider"], &row["model"]), (&first["provider"], &first["model"]));
     }
     team.world.check_invariants().await;
+}
+
+/// The factors of the one target of `auto` over this model, by name: value, and whether anything is known.
+async fn factors(world: &World, model: &str) -> BTreeMap<String, (f64, bool)> {
+    let combo = json!({ "name": "shown", "strategy": "auto", "models": [model] });
+    let shown = world.managed(Method::POST, "/api/combos/preview", Some(json!({ "combo": combo }))).await;
+    let parts = shown["targets"][0]["factors"].as_array().expect("factors").clone();
+    let part = |part: &Value| {
+        let value = part["value"].as_f64().expect("a value");
+        (part["factor"].as_str().expect("a name").to_owned(), (value, part["known"] == true))
+    };
+    parts.iter().map(part).collect()
+}
+
+#[tokio::test]
+async fn what_is_known_of_a_plan_and_of_sessions_counts_and_what_nobody_knows_is_shown_as_such() {
+    let world = World::start().await;
+    let account = world.connect("codex", "a").await;
+    let of = async || factors(&world, "codex/gpt-5.1-codex").await;
+    let unknown = of().await;
+    assert!((unknown["tierPriority"].0 - 0.8 * 0.33).abs() < 1e-9, "{unknown:?}");
+    for name in ["tierPriority", "quota", "sessionAvailability", "quality", "specificityMatch", "latencyInv"] {
+        assert!(!unknown[name].1, "{name}: {unknown:?}");
+    }
+    assert!(unknown["health"].1 && unknown["taskFit"].1, "{unknown:?}");
+
+    let usage = json!({ "plan_type": "plus", "rate_limit": { "allowed": true } });
+    world.script_model(&account, "/backend-api/wham/usage").then(Step::status(200, usage.to_string()));
+    world.managed(Method::POST, "/api/usage/quota/refresh", Some(json!({}))).await;
+    world.change(&account, json!({ "maxConcurrent": 4 })).await;
+    let known = of().await;
+    assert!((known["tierPriority"].0 - 0.8 * 0.67).abs() < 1e-9 && known["tierPriority"].1, "{known:?}");
+    assert_eq!(known["sessionAvailability"], (1.0, true));
+
+    let gate = Gate::closed();
+    world.script(&account).then(Step::ok("held").held(&gate));
+    let (agent, body) = (world.agent(), acceptance::responses_body("codex/gpt-5.1-codex", false));
+    let asking = tokio::spawn(async move { agent.post("/v1/responses", body).await });
+    world.wait_for_calls(&account, 2).await;
+    assert_eq!(of().await["sessionAvailability"], (0.75, true), "one of four is taken");
+    gate.open();
+    asking.await.expect("a reply");
+    world.connect("openai", "key").await;
+    assert_eq!(factors(&world, "openai/gpt-5-nano").await["sessionAvailability"], (1.0, true), "a key has no sessions");
+    world.check_invariants().await;
 }

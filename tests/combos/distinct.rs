@@ -82,7 +82,7 @@ async fn what_was_used_long_ago_counts_less_and_less() {
 }
 
 /// An account of a subscription that says how much of its windows is used, once it was asked.
-async fn telling(team: &Team, name: &str, share: f64, resets_in: u64) -> Connection {
+pub(crate) async fn telling(team: &Team, name: &str, share: f64, resets_in: u64) -> Connection {
     let account = team.world.connect("claude", name).await;
     let answer = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m1",

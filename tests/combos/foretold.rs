@@ -370,3 +370,29 @@ async fn a_session_is_foretold_the_target_and_the_account_that_it_is_kept_at() {
     assert_eq!((deepseek, groq), (3, 3), "each kept its own");
     team.world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn where_accounts_take_turns_every_target_is_foretold_with_the_account_whose_turn_it_will_be() {
+    let team = Team::start().await;
+    let others = [team.world.connect("openai", "second").await, team.world.connect("openai", "third").await];
+    let own = [&team.accounts[0], &others[0], &others[1]];
+    for (n, account) in own.iter().enumerate() {
+        team.world.script(account).then(Step::error(400, format!("an odd thing of the {n}th kind")));
+    }
+    let config = json!({ "maxRetries": 0, "disableSessionStickiness": true });
+    team.combo("team", "priority", json!(["openai/m1", "openai/m2", "groq/m1", "openai/m3"]), config).await;
+    for strategy in ["round-robin", "random", "strict-random", "least-used", "p2c", "weighted"] {
+        team.world.set(json!({ "routing": { "accountStrategy": { "openai": strategy } } })).await;
+        for turn in 0..4 {
+            let foretold = explained(&team, "team").await;
+            assert_eq!(foretold, explained(&team, "team").await, "{strategy}: looking takes nobody's turn");
+            let spread = foretold.order.iter().filter(|(target, _)| target.starts_with("openai")).map(|(_, who)| who);
+            let spread: std::collections::BTreeSet<&String> = spread.collect();
+            assert!(strategy != "round-robin" || spread.len() == 3, "{foretold:?}");
+            team.ask("team").await;
+            let asked = asked(&team).await;
+            assert_eq!(asked, foretold.order[..asked.len()], "{strategy}, turn {turn}");
+        }
+    }
+    team.world.check_invariants().await;
+}

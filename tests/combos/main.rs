@@ -5,6 +5,7 @@
 
 mod answers;
 mod auto;
+mod caps;
 mod distinct;
 mod fitting;
 mod foretold;
@@ -16,6 +17,7 @@ mod quota_share;
 mod quota_turns;
 mod relay;
 mod repeats;
+mod shared_accounts;
 mod simulate;
 mod strategies;
 mod team;

@@ -1,11 +1,13 @@
 //! What combos that run another combo as one of their steps learn from it (gateway specification, 3.1 and 3.4): each level is
 //! told, by its own strategy, what became of its own step.
 
+use acceptance::chat_body;
 use domain::Millis;
-use fake_upstream::Step;
+use fake_upstream::{Gate, Step};
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::distinct::telling;
 use crate::strategies::counted;
 use crate::team::{Team, who};
 
@@ -108,4 +110,111 @@ async fn auto_within_another_combo_leaves_out_who_fails_three_times_in_a_row() {
     team.world.advance(Millis::minutes(5));
     assert_eq!(team.served("outer", 2).await, [0, 0], "and given its chance later");
     team.world.check_invariants().await;
+}
+
+/// The last call that an account got, as text.
+fn last_call(team: &Team, account: usize) -> String {
+    team.world.calls(&team.accounts[account]).last().expect("a call").json().to_string()
+}
+
+#[tokio::test]
+async fn a_combo_in_a_panel_answers_by_its_own_order_however_many_of_its_targets_fail() {
+    let team = team("priority", json!({})).await;
+    let fusion = running(json!({ "fusion": { "judgeModel": "groq/m1" } }));
+    team.combo("outer", "fusion", json!(["inner", "groq/m1"]), fusion).await;
+    team.fails(0, 500);
+    assert_eq!(who(&team.ask("outer").await), 2);
+    assert_eq!(team.calls(), [1, 1, 2], "the second of the combo within spoke for it");
+    assert!(last_call(&team, 2).contains("from 1"), "and the judge has read it");
+    team.fails(1, 500);
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (2, [2, 2, 4]), "a combo of which all fail says nothing");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_that_judges_a_panel_writes_by_its_own_order() {
+    let team = team("priority", json!({})).await;
+    team.combo("outer", "fusion", json!(["inner", "groq/m1"]), running(json!({}))).await;
+    team.fails(0, 500);
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (1, [2, 2, 1]));
+    assert!(last_call(&team, 1).contains("from 2"));
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_in_a_chain_hands_on_what_any_of_its_targets_wrote() {
+    let team = team("round-robin", json!({})).await;
+    team.combo("outer", "pipeline", json!(["inner", "groq/m1"]), running(json!({}))).await;
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (2, [1, 0, 1]));
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (2, [1, 1, 2]), "its turn was taken");
+    team.fails(0, 500);
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (2, [2, 2, 3]));
+    assert!(last_call(&team, 2).contains("from 1"));
+    team.combo("turned", "pipeline", json!(["groq/m1", "inner"]), running(json!({}))).await;
+    assert_eq!((who(&team.ask("turned").await), team.calls()), (1, [2, 3, 4]), "the last link streams what it has");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_panel_within_a_list_is_one_step_of_it() {
+    let team = team("fusion", json!({})).await;
+    team.combo("outer", "priority", json!(["inner", "groq/m1"]), running(json!({}))).await;
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (0, [2, 1, 0]), "both, then the judge");
+    assert!(last_call(&team, 0).contains("[Answer B]"));
+    team.fails(0, 500);
+    team.fails(1, 500);
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (2, [3, 2, 1]), "when it fails, what stands behind it");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_within_repeats_as_often_as_it_says_itself() {
+    let own = json!({ "failoverBeforeRetry": false, "maxRetries": 2, "retryDelayMs": 0 });
+    let team = team("priority", own).await;
+    team.combo("outer", "priority", json!(["inner", "groq/m1"]), running(json!({}))).await;
+    team.fails(0, 500);
+    assert_eq!((who(&team.ask("outer").await), team.calls()), (1, [3, 1, 0]));
+    team.combo("flat", "priority", json!(["inner", "groq/m1"]), json!({ "maxRetries": 0 })).await;
+    assert_eq!(
+        (who(&team.ask("flat").await), team.calls()),
+        (1, [4, 2, 0]),
+        "steps in place go by the outer one's word"
+    );
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_combo_within_that_takes_turns_has_its_own_places() {
+    let team = team("round-robin", json!({ "concurrencyPerModel": 1 })).await;
+    team.combo("outer", "priority", json!(["inner", "groq/m1"]), running(json!({}))).await;
+    let gate = Gate::closed();
+    for (n, account) in team.accounts.iter().enumerate() {
+        team.world.script(account).then(Step::ok(format!("from {n}")).held(&gate)).cycle();
+    }
+    let mut asking = Vec::new();
+    for n in 0..3 {
+        let agent = team.world.agent();
+        asking.push(tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("outer", false)).await }));
+        team.world.wait_for_calls(&team.accounts[n], 1).await;
+    }
+    gate.open();
+    for asking in asking {
+        assert_eq!(asking.await.expect("an answer").status, 200);
+    }
+    assert_eq!(team.calls(), [1, 1, 1], "the third found both places taken");
+    team.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn whose_quota_runs_out_is_a_matter_of_the_combo_within() {
+    for (strategy, serves) in [("auto", "claude"), ("priority", "groq")] {
+        let team = team_of(strategy, json!(["claude/m1"]), json!({})).await;
+        telling(&team, "known", 0.97, 3_600).await;
+        team.combo("outer", "priority", json!(["inner", "groq/m1"]), running(json!({}))).await;
+        assert_eq!(team.ask("outer").await.header("x-omniroute-provider"), Some("claude"), "nobody knows of it yet");
+        let quota = json!({ "quotaPreflight": { "enabled": true, "defaultThresholdPercent": 5 } });
+        team.world.resilience(quota).await;
+        assert_eq!(team.ask("outer").await.header("x-omniroute-provider"), Some(serves), "{strategy}");
+        team.world.check_invariants().await;
+    }
 }

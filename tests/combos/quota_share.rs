@@ -11,14 +11,14 @@ use tokio::task::JoinHandle;
 const MODEL: &str = "qtSd/team/openai/m1";
 
 /// Accounts at one provider, and the pool that joins them.
-struct Shared {
-    world: World,
-    accounts: Vec<Connection>,
+pub(crate) struct Shared {
+    pub(crate) world: World,
+    pub(crate) accounts: Vec<Connection>,
 }
 
 impl Shared {
     /// `accounts` of them, conversations free to wander.
-    async fn start(accounts: usize) -> Shared {
+    pub(crate) async fn start(accounts: usize) -> Shared {
         let world = World::start().await;
         world.set(json!({ "comboDefaults": { "disableSessionStickiness": true } })).await;
         let mut shared = Shared { world, accounts: Vec::new() };
@@ -40,16 +40,16 @@ impl Shared {
     }
 
     /// One that counts nothing.
-    async fn open_pool(&self) -> Value {
+    pub(crate) async fn open_pool(&self) -> Value {
         self.pool(json!([]), json!([])).await
     }
 
-    async fn cap(&self, account: usize, places: u32) {
+    pub(crate) async fn cap(&self, account: usize, places: u32) {
         self.world.change(&self.accounts[account], json!({ "max_concurrent": places })).await;
     }
 
     /// Keeps an account's answers back.
-    fn hold(&self, account: usize) -> Gate {
+    pub(crate) fn hold(&self, account: usize) -> Gate {
         let gate = Gate::closed();
         self.world.script(&self.accounts[account]).then(Step::ok(format!("from {account}")).held(&gate)).cycle();
         gate
@@ -67,7 +67,7 @@ impl Shared {
         self.world.agent().with_key(&key.text).post("/v1/chat/completions", chat_body(MODEL, false)).await
     }
 
-    fn asking(&self, times: usize) -> Vec<JoinHandle<Reply>> {
+    pub(crate) fn asking(&self, times: usize) -> Vec<JoinHandle<Reply>> {
         let ask = |_| {
             let agent = self.world.agent();
             tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body(MODEL, false)).await })
@@ -105,7 +105,7 @@ fn who(reply: &Reply) -> usize {
     (0..9).find(|n| reply.text().contains(&format!("from {n}"))).expect("an account")
 }
 
-async fn all_succeed(asking: Vec<JoinHandle<Reply>>) {
+pub(crate) async fn all_succeed(asking: Vec<JoinHandle<Reply>>) {
     for asking in asking {
         who(&asking.await.expect("an answer"));
     }

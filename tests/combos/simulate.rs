@@ -160,3 +160,36 @@ async fn a_trial_asks_every_target_also_who_rests_and_changes_no_health() {
     assert_eq!((&metrics["name"], &metrics["requests"], &metrics["successes"]), (&json!("team"), &json!(1), &json!(1)));
     team.world.check_invariants().await;
 }
+
+#[tokio::test]
+async fn accounts_take_turns_in_a_replay_as_the_settings_say() {
+    let team = Team::start().await;
+    let second = team.world.connect("openai", "second").await;
+    for account in [&team.accounts[0], &second] {
+        let specific = json!({ "disableCooling": true });
+        team.world.change(account, json!({ "providerSpecificData": specific })).await;
+    }
+    team.world.resilience(json!({ "providerBreaker": { "apikey": { "failureThreshold": 1_000 } } })).await;
+    team.world.script(&second).then(Step::error(500, "it does not work"));
+    let config = json!({ "maxRetries": 0, "disableSessionStickiness": true });
+    team.combo("team", "priority", json!(["openai/m1"]), config.clone()).await;
+    let pinned = json!([{ "model": "openai/m1", "connectionId": second.id }]);
+    team.combo("pinned", "priority", pinned, config).await;
+    for _ in 0..10 {
+        assert_eq!(team.ask("team").await.status, 200);
+        assert_ne!(team.ask("pinned").await.status, 200);
+        team.world.advance(Millis::minutes(1));
+    }
+    team.world.wait_for_rows(20).await;
+    let replayed = async |change: Value| {
+        let body = json!({ "mode": "replay", "hours": 2, "combo": "team", "seed": 3, "change": change });
+        simulated(&team, body).await
+    };
+    let turns = json!({ "settings": { "routing": { "accountStrategy": { "openai": "round-robin" } } } });
+    let told = replayed(turns.clone()).await;
+    assert_eq!((&told["before"]["dispatches"], &told["before"]["switches"]), (&json!(10), &json!(0)), "{told}");
+    assert_eq!((&told["after"]["dispatches"], &told["after"]["switches"]), (&json!(15), &json!(5)), "{told}");
+    assert_eq!(told["after"]["failuresSeenByClient"], 0, "{told}");
+    assert_eq!(told, replayed(turns).await, "equal seed, equal answer");
+    team.world.check_invariants().await;
+}

@@ -1427,12 +1427,16 @@ export type PlacedBy = "strategy" |
 /**  The account knows the beginning of the prompt. */
 "prompt_cache";
 
-/**  `share` is `value × weight`; both are `null` for a figure that is no part of a sum. */
+/**
+ *  `share` is `value × weight`; both are `null` for a figure that is no part of a sum. Where nothing is `known`, the value is
+ *  the one that the unknown has.
+ */
 export type PreviewedFactor = {
 	factor: string,
 	value: number | null,
 	weight: number | null,
 	share: number | null,
+	known: boolean,
 };
 
 /**  What is asked, as far as routing looks at it. */

@@ -320,6 +320,8 @@ export const combos = {
     score: (score: string) => `score ${score}`,
     why: (name: string) => `Why ${name} stands here`,
     part: (name: string, value: string, of: string) => `${name}: ${value} of ${of}`,
+    notKnown: "not known",
+    countsAs: "Nobody knows it, so a stand-in counts.",
     leftOut: "Left out",
     back: (time: string) => `back ${time}`,
     skipped: "Steps that lead nowhere now",

@@ -334,6 +334,8 @@ export const combos: Messages["combos"] = {
     score: (score) => `punteggio ${score}`,
     why: (name) => `Perché ${name} sta qui`,
     part: (name, value, of) => `${name}: ${value} di ${of}`,
+    notKnown: "ignoto",
+    countsAs: "Nessuno lo sa, quindi conta un valore di ripiego.",
     leftOut: "Lasciati fuori",
     back: (time) => `torna ${time}`,
     skipped: "Passi che ora non portano da nessuna parte",

@@ -241,6 +241,35 @@ impl Reason {
         }
     }
 
+    /// Whether what was caused by it ends soon by itself: a limit, or a service that is unwell (resilience specification,
+    /// 15.2). What needs its owner, such as a certificate that does not hold, does not, and what nobody can explain counts as
+    /// if it did not.
+    pub const fn passes_soon(self) -> bool {
+        match self {
+            Reason::RateLimit
+            | Reason::ServerError
+            | Reason::Overloaded
+            | Reason::Unreachable
+            | Reason::ConnectionReset
+            | Reason::ResponseStartTimeout
+            | Reason::StreamIdleTimeout
+            | Reason::StreamCut
+            | Reason::EmptyOrGarbled
+            | Reason::ContentStall
+            | Reason::EarlyEof => true,
+            Reason::Auth
+            | Reason::Unknown
+            | Reason::QuotaExhausted
+            | Reason::ModelNotFound
+            | Reason::Tls
+            | Reason::InvalidRequest
+            | Reason::Forbidden
+            | Reason::ModelAccessDenied
+            | Reason::RequestRejected
+            | Reason::ContextOverflow => false,
+        }
+    }
+
     /// The stored category `lastErrorType` (resilience specification, 6.7).
     pub const fn category(self) -> &'static str {
         match self {

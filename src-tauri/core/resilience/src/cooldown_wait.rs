@@ -110,7 +110,7 @@ fn passes_soon(exclusion: &Exclusion) -> bool {
     match exclusion.mechanism {
         Mechanism::CircuitBreaker => true,
         Mechanism::ModelLockout | Mechanism::ConnectionCooldown | Mechanism::ProviderCooldown => {
-            exclusion.cause.as_ref().and_then(|cause| cause.reason).is_some_and(is_transient)
+            exclusion.cause.as_ref().and_then(|cause| cause.reason).is_some_and(Reason::passes_soon)
         }
         Mechanism::SwitchedOff
         | Mechanism::KeyAllowList
@@ -124,32 +124,6 @@ fn passes_soon(exclusion: &Exclusion) -> bool {
         | Mechanism::QuotaCutoff
         | Mechanism::DialectMismatch
         | Mechanism::TerminalState => false,
-    }
-}
-
-const fn is_transient(reason: Reason) -> bool {
-    match reason {
-        Reason::RateLimit
-        | Reason::ServerError
-        | Reason::Overloaded
-        | Reason::Unreachable
-        | Reason::ConnectionReset
-        | Reason::ResponseStartTimeout
-        | Reason::StreamIdleTimeout
-        | Reason::StreamCut
-        | Reason::EmptyOrGarbled
-        | Reason::ContentStall
-        | Reason::EarlyEof => true,
-        Reason::Auth
-        | Reason::Unknown
-        | Reason::QuotaExhausted
-        | Reason::ModelNotFound
-        | Reason::Tls
-        | Reason::InvalidRequest
-        | Reason::Forbidden
-        | Reason::ModelAccessDenied
-        | Reason::RequestRejected
-        | Reason::ContextOverflow => false,
     }
 }
 

@@ -21,6 +21,7 @@ mod settle;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use domain::health::LastError;
 use domain::{Candidate, ConnectionId, Exclusion, Limits, Millis, Outcome, ProviderId, Quota, Timestamp};
@@ -56,7 +57,7 @@ pub struct Engine {
     room: WaitingRoom<Standing>,
     tool_limits: ToolLimits,
     /// What is left of accounts, as far as anyone said.
-    quotas: BTreeMap<ConnectionId, Quota>,
+    quotas: BTreeMap<ConnectionId, Arc<Quota>>,
     /// Numbers of the permits under way.
     open: BTreeSet<u64>,
     next_permit: u64,

@@ -2,6 +2,7 @@
 //! with `cargo bench -p routing --bench scoring`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use domain::quota::{Quota, Window};
@@ -58,7 +59,7 @@ fn facts(n: usize) -> Facts {
             success_rate: Some(1.0 - spread / 10.0),
             ..Telemetry::default()
         },
-        quota: Some(Quota {
+        quota: Some(Arc::new(Quota {
             windows: BTreeMap::from([
                 ("session".to_owned(), window(spread, 3)),
                 ("weekly".to_owned(), window(spread / 2.0, 90)),
@@ -66,7 +67,7 @@ fn facts(n: usize) -> Facts {
             limit_reached: false,
             fetched_at: NOW,
             ..Quota::default()
-        }),
+        })),
         in_flight: (n % 3) as u32,
         max_concurrent: Some(4),
         pool_size: 5,

@@ -39,6 +39,13 @@ choice! {
     }
 }
 
+impl AccountStrategy {
+    /// Whether accounts change places at all: by priority is how they come.
+    pub const fn takes_turns(self) -> bool {
+        !matches!(self, AccountStrategy::Priority | AccountStrategy::FillFirst)
+    }
+}
+
 /// What is known about who should serve.
 #[derive(Clone, Copy, Debug)]
 pub struct Preferences<'a> {

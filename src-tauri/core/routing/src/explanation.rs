@@ -3,11 +3,13 @@
 //! Worked out when somebody looks, not while a request waits: a plan only notes what moved a target
 //! ([`crate::plan::Placed`]); the figures of its strategy are asked for here, of the same memory.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::combo::Strategy;
 use crate::memory::Memory;
-use crate::plan::Taste;
+use crate::plan::{LeftOut, Pool, Taste};
 use crate::score::Breakdown;
 use crate::score::fitness::Layers;
 use crate::stickiness;
@@ -34,30 +36,39 @@ pub struct Figure {
     pub value: f64,
 }
 
-/// One explanation for each of a plan's targets, in their order.
+/// One explanation for each target of a plan, left out or not, in their order.
 pub fn explain(
     strategy: Strategy,
-    targets: &[Target],
+    pool: &Pool,
     view: &View<'_>,
     memory: &Memory,
     taste: Option<Taste<'_>>,
 ) -> Vec<Explanation> {
     let plain = |target| Explanation { figures: figures(strategy, target, view, memory), factors: Vec::new() };
-    let mut explanations: Vec<Explanation> = targets.iter().map(plain).collect();
+    let mut explanations: Vec<Explanation> = pool.targets.iter().map(plain).collect();
     if strategy == Strategy::Auto {
         let (profile, layers) = (Profile::default(), Layers::default());
         let Taste { profile, layers } = taste.unwrap_or(Taste { profile: &profile, layers: &layers });
-        let last_good = lkgp::find(targets, view, &memory.last_good);
+        let (indexes, targets): (Vec<usize>, Vec<&Target>) = compared(pool).unzip();
+        let last_good = lkgp::find(&targets, view, &memory.last_good);
         let request = stickiness::recalled(view, &memory.sessions);
         let view = &View { request: &request, ..*view };
-        let scene = auto::Scene { profile, layers, last_good, incident: auto::incident(targets) };
-        for (index, factors) in auto::explain(targets, view, &scene) {
+        let scene = auto::Scene { profile, layers, last_good, incident: auto::incident(&pool.targets) };
+        for (place, factors) in auto::explain(&targets, view, &scene) {
+            let index = indexes[place];
             explanations[index].figures =
                 vec![Figure { name: "score", value: factors.iter().map(|factor| factor.share).sum() }];
             explanations[index].factors = factors;
         }
     }
     explanations
+}
+
+/// Those whom `auto` compared, by index: also those it then did not want.
+fn compared(pool: &Pool) -> impl Iterator<Item = (usize, &Target)> {
+    let of_others = |(index, why): &(usize, LeftOut)| (!matches!(why, LeftOut::Unwanted(_))).then_some(*index);
+    let left_out: BTreeSet<usize> = pool.left_out.iter().filter_map(of_others).collect();
+    pool.targets.iter().enumerate().filter(move |(index, _)| !left_out.contains(index))
 }
 
 fn figures(strategy: Strategy, target: &Target, view: &View<'_>, memory: &Memory) -> Vec<Figure> {
@@ -144,14 +155,12 @@ mod tests {
 
     #[test]
     fn a_score_is_the_sum_of_its_factors() {
-        let explained = explain(Strategy::Auto, &targets(2), &World::default().view(), &Memory::default(), None);
+        let pool = Pool { targets: targets(2), ..Pool::default() };
+        let explained = explain(Strategy::Auto, &pool, &World::default().view(), &Memory::default(), None);
         for Explanation { figures, factors } in &explained {
             assert!(!factors.is_empty());
             assert!((figures[0].value - factors.iter().map(|factor| factor.share).sum::<f64>()).abs() < 1e-9);
         }
-        assert_eq!(
-            explain(Strategy::Priority, &targets(2), &World::default().view(), &Memory::default(), None).len(),
-            2
-        );
+        assert_eq!(explain(Strategy::Priority, &pool, &World::default().view(), &Memory::default(), None).len(), 2);
     }
 }

@@ -114,14 +114,17 @@ impl Dispatch<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::order::Place;
+    use crate::order::Around;
     use crate::strategies::fixtures::{NOW, target};
 
     #[test]
     fn a_success_is_remembered_by_everyone_concerned_and_its_failure_forgets_the_last_good_only() {
         let (mut memory, target, connection) = (Memory::default(), target(1), ConnectionId::from("a"));
-        let own = Place::of("c", Strategy::Auto, &target);
+        let config = Arc::default();
+        let own = Around::new("c", Strategy::Auto, &config).place(&target);
         let dispatch = own.dispatches(&connection).next().expect("the combo's own");
         let request =
             RequestFacts { session: Some("s".to_owned()), cache_key: Some("k".to_owned()), ..RequestFacts::default() };

@@ -1,41 +1,66 @@
 //! A plan as a list: whom a walk asks one after another, and to which combos it tells what came of it.
 //!
-//! A combo that stands within another is one step of it. What its targets do is told at every level, to each combo about
-//! its own step: the inner one learns which of its targets is good, the outer one that the inner one is.
+//! A combo that stands within another is one step of it, and goes by its own strategy and its own numbers. What its targets
+//! do is told at every level, to each combo about its own step: the inner one learns which of its targets is good, the outer
+//! one that the inner one is.
+
+use std::sync::Arc;
 
 use domain::ConnectionId;
 
-use crate::combo::Strategy;
+use crate::combo::{Config, Strategy};
 use crate::memory::Dispatch;
-use crate::plan::{Attempt, Inner, Plan, Pool};
+use crate::plan::{Inner, Plan, Pool};
 use crate::target::Target;
 
 /// A target in the order of a walk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place<'p> {
     pub target: &'p Target,
-    /// The combos on the way to it, the outermost first.
-    pub levels: Vec<Level<'p>>,
+    /// The combo whose step the target is.
+    pub own: Level<'p>,
+    /// The combos around that one, the outermost first.
+    outer: Vec<Level<'p>>,
 }
 
 /// A combo, and its own step on the way to a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level<'p> {
     pub combo: &'p str,
     pub strategy: Strategy,
+    /// The combo's numbers.
+    pub config: &'p Arc<Config>,
     /// Execution key: the target's own, or of the step that stands for the next combo.
     pub step: &'p str,
 }
 
-impl<'p> Place<'p> {
-    /// A target that is a step of the combo itself.
-    pub fn of(combo: &'p str, strategy: Strategy, target: &'p Target) -> Place<'p> {
-        Place { target, levels: vec![Level { combo, strategy, step: &target.execution_key }] }
+/// What is asked in one go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Leg<'p> {
+    /// One after another, until one answers.
+    List(Vec<Place<'p>>),
+    /// A combo within that asks several for one answer: a panel, or a chain.
+    Together { around: Around<'p>, plan: &'p Plan },
+}
+
+/// A combo whose steps are asked, and the combos around it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Around<'p> {
+    pub combo: &'p str,
+    pub strategy: Strategy,
+    pub config: &'p Arc<Config>,
+    outer: Vec<Level<'p>>,
+}
+
+impl Place<'_> {
+    /// The combos that are told of the target, the outermost first.
+    pub fn levels(&self) -> impl Iterator<Item = &Level<'_>> {
+        self.outer.iter().chain([&self.own])
     }
 
     /// What each combo is told of an account that was asked for the target.
     pub fn dispatches<'d>(&'d self, connection: &'d ConnectionId) -> impl Iterator<Item = Dispatch<'d>> {
-        self.levels.iter().map(move |&Level { combo, strategy, step }| Dispatch {
+        self.levels().map(move |&Level { combo, strategy, step, .. }| Dispatch {
             combo,
             strategy,
             step,
@@ -45,65 +70,73 @@ impl<'p> Place<'p> {
     }
 }
 
-/// The targets of a combo's plan in their order, those of combos within in the place of their combo. Panels and chains are
-/// a list here too.
-pub fn order<'p>(combo: &'p str, strategy: Strategy, plan: &'p Plan) -> Vec<Place<'p>> {
-    let mut order = Vec::new();
-    flatten(&Around { combo, strategy, outer: &[] }, plan, &mut order);
-    order
-}
+impl<'p> Around<'p> {
+    /// A combo that no other one is around.
+    pub fn new(combo: &'p str, strategy: Strategy, config: &'p Arc<Config>) -> Self {
+        Around { combo, strategy, config, outer: Vec::new() }
+    }
 
-/// Who is asked first; of a combo within, its own first.
-pub fn first<'p>(combo: &'p str, strategy: Strategy, plan: &'p Plan) -> Option<Place<'p>> {
-    let mut levels = Vec::new();
-    let (mut combo, mut strategy, mut plan) = (combo, strategy, plan);
-    loop {
-        let index = match plan {
-            Plan::Ranked { attempts, .. } => attempts.first()?.target,
-            Plan::Panel { members, .. } => *members.first()?,
-            Plan::Chain { links, .. } => *links.first()?.first()?,
+    /// A target that is a step of the combo itself.
+    pub fn place(&self, target: &'p Target) -> Place<'p> {
+        Place { target, own: self.level(target), outer: self.outer.clone() }
+    }
+
+    /// What steps of the combo come to, in this order: targets in a list, those of combos within in the place of their combo.
+    pub fn legs(&self, pool: &'p Pool, steps: impl IntoIterator<Item = usize>) -> Vec<Leg<'p>> {
+        let mut legs = Vec::new();
+        self.go(pool, steps, &mut legs);
+        legs
+    }
+
+    /// The targets of a plan in their order; of panels and chains too, as they sit.
+    pub fn order(&self, plan: &'p Plan) -> Vec<Place<'p>> {
+        let legs = self.legs(plan.pool(), plan.sequence().map(|attempt| attempt.target));
+        let places = |leg| match leg {
+            Leg::List(places) => places,
+            Leg::Together { around, plan } => around.order(plan),
         };
+        legs.into_iter().flat_map(places).collect()
+    }
+
+    /// Who is asked first; of a combo within, its own first.
+    pub fn first(&self, plan: &'p Plan) -> Option<Place<'p>> {
+        let index = plan.sequence().next()?.target;
         let Pool { targets, nested, .. } = plan.pool();
         let target = targets.get(index)?;
-        levels.push(Level { combo, strategy, step: &target.execution_key });
         match nested.get(&index) {
-            Some(inner) => (combo, strategy, plan) = (&inner.combo, inner.strategy, &inner.plan),
-            None => return Some(Place { target, levels }),
+            Some(inner) => self.within(target, inner).first(&inner.plan),
+            None => Some(self.place(target)),
         }
     }
-}
 
-/// A combo, and the levels around it.
-struct Around<'a, 'p> {
-    combo: &'p str,
-    strategy: Strategy,
-    outer: &'a [Level<'p>],
-}
-
-impl<'p> Around<'_, 'p> {
-    fn levels(&self, step: &'p Target) -> Vec<Level<'p>> {
-        let own = Level { combo: self.combo, strategy: self.strategy, step: &step.execution_key };
-        self.outer.iter().copied().chain([own]).collect()
+    fn level(&self, step: &'p Target) -> Level<'p> {
+        Level { combo: self.combo, strategy: self.strategy, config: self.config, step: &step.execution_key }
     }
 
-    fn place(&self, target: &'p Target) -> Place<'p> {
-        Place { target, levels: self.levels(target) }
+    /// The combo that one of the steps stands for.
+    fn within(&self, step: &'p Target, inner: &'p Inner) -> Around<'p> {
+        let outer = self.outer.iter().copied().chain([self.level(step)]).collect();
+        Around { combo: &inner.combo, strategy: inner.strategy, config: &inner.config, outer }
     }
-}
 
-fn flatten<'p>(around: &Around<'_, 'p>, plan: &'p Plan, order: &mut Vec<Place<'p>>) {
-    let Plan::Ranked { pool, attempts } = plan else {
-        order.extend(plan.pool().targets.iter().map(|target| around.place(target)));
-        return;
-    };
-    for Attempt { target: index, .. } in attempts {
-        let target = &pool.targets[*index];
-        match pool.nested.get(index) {
-            Some(Inner { combo, strategy, plan }) => {
-                let outer = around.levels(target);
-                flatten(&Around { combo, strategy: *strategy, outer: &outer }, plan, order);
+    fn go(&self, pool: &'p Pool, steps: impl IntoIterator<Item = usize>, legs: &mut Vec<Leg<'p>>) {
+        for index in steps {
+            let Some(target) = pool.targets.get(index) else { continue };
+            let Some(inner) = pool.nested.get(&index) else {
+                match legs.last_mut() {
+                    Some(Leg::List(places)) => places.push(self.place(target)),
+                    Some(Leg::Together { .. }) | None => legs.push(Leg::List(vec![self.place(target)])),
+                }
+                continue;
+            };
+            let (around, plan) = (self.within(target, inner), &inner.plan);
+            match plan {
+                Plan::Ranked { pool, attempts } => {
+                    let steps: Vec<usize> = attempts.iter().map(|attempt| attempt.target).collect();
+                    around.go(pool, steps, legs);
+                }
+                Plan::Panel { .. } | Plan::Chain { .. } => legs.push(Leg::Together { around, plan }),
             }
-            None => order.push(around.place(target)),
         }
     }
 }
@@ -111,8 +144,9 @@ fn flatten<'p>(around: &Around<'_, 'p>, plan: &'p Plan, order: &mut Vec<Place<'p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Placed;
-    use crate::strategies::fixtures::targets;
+    use crate::plan::{Attempt, Placed};
+    use crate::strategies::fixtures::{NOW, targets};
+    use crate::strategies::fusion::{Judge, Quorum};
 
     fn ranked(targets: Vec<Target>) -> Plan {
         let attempts = (0..targets.len()).map(|target| Attempt { target, placed: Placed::Strategy }).collect();
@@ -130,7 +164,8 @@ mod tests {
         for level in (0..levels).rev() {
             let mut outer = ranked(targets(3));
             if let Plan::Ranked { pool, .. } = &mut outer {
-                pool.nested.insert(1, Inner { combo: format!("inner{level}"), strategy: Strategy::Auto, plan });
+                let config = Arc::default();
+                pool.nested.insert(1, Inner { combo: format!("inner{level}"), strategy: Strategy::Auto, config, plan });
             }
             plan = outer;
         }
@@ -138,13 +173,14 @@ mod tests {
     }
 
     fn told(place: &Place<'_>) -> Vec<(String, Strategy, String)> {
-        place.levels.iter().map(|level| (level.combo.to_owned(), level.strategy, level.step.to_owned())).collect()
+        place.levels().map(|level| (level.combo.to_owned(), level.strategy, level.step.to_owned())).collect()
     }
 
     #[test]
     fn targets_of_a_combo_within_stand_in_its_place_and_every_level_is_told_of_its_own_step() {
         let plan = within(1);
-        let order = order("outer", Strategy::Lkgp, &plan);
+        let config = Arc::default();
+        let order = Around::new("outer", Strategy::Lkgp, &config).order(&plan);
         let keys: Vec<&str> = order.iter().map(|place| place.target.execution_key.as_str()).collect();
         assert_eq!(keys, ["s0", "in>s0", "in>s1", "s2"]);
         let level = |combo: &str, strategy, step: &str| (combo.to_owned(), strategy, step.to_owned());
@@ -169,11 +205,35 @@ mod tests {
             }
             plan
         };
+        let config = Arc::default();
+        let around = Around::new("outer", Strategy::Priority, &config);
         for (plan, levels) in [(within(0), 1), (within(1), 1), (deep(), 3)] {
-            let first = first("outer", Strategy::Priority, &plan).expect("somebody");
-            assert_eq!(first, order("outer", Strategy::Priority, &plan)[0]);
-            assert_eq!(first.levels.len(), levels);
+            let first = around.first(&plan).expect("somebody");
+            assert_eq!(first, around.order(&plan)[0]);
+            assert_eq!(first.levels().count(), levels);
         }
-        assert_eq!(first("outer", Strategy::Priority, &ranked(Vec::new())), None);
+        assert_eq!(around.first(&ranked(Vec::new())), None);
+    }
+
+    #[test]
+    fn a_panel_within_a_list_is_asked_as_one_between_those_before_and_those_after() {
+        let mut plan = ranked(targets(3));
+        let Plan::Ranked { pool: members, .. } = ranked(targets(2)) else { panic!("a ranking") };
+        let quorum = Quorum::new(2, false, &Config::default().fusion, NOW);
+        let panel = Plan::Panel { pool: members, members: vec![1, 0], judge: Judge::Target(0), quorum };
+        if let Plan::Ranked { pool, .. } = &mut plan {
+            let inner =
+                Inner { combo: "panel".to_owned(), strategy: Strategy::Fusion, config: Arc::default(), plan: panel };
+            pool.nested.insert(1, inner);
+        }
+        let config = Arc::default();
+        let around = Around::new("outer", Strategy::Priority, &config);
+        let legs = around.legs(plan.pool(), [0, 1, 2]);
+        let [Leg::List(before), Leg::Together { around: within, .. }, Leg::List(after)] = &legs[..] else {
+            panic!("{legs:?}")
+        };
+        assert_eq!((before.len(), within.combo, after.len()), (1, "panel", 1));
+        let keys: Vec<&str> = around.order(&plan).iter().map(|place| place.target.execution_key.as_str()).collect();
+        assert_eq!(keys, ["s0", "s1", "s0", "s2"], "as a list its members stand as they sit");
     }
 }

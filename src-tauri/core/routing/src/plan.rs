@@ -10,12 +10,13 @@
 mod sift;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use domain::{Availability, Exclusion, Mechanism, Timestamp};
+use domain::{Availability, Exclusion, Mechanism};
 use rand::Rng;
 
 use crate::capability::Capability;
-use crate::combo::{CompositeTiers, Expansion, Nested, Strategy};
+use crate::combo::{CompositeTiers, Config, Expansion, Nested, Strategy};
 use crate::memory::Memory;
 use crate::quota_share;
 use crate::score::fitness::Layers;
@@ -62,12 +63,27 @@ pub enum Plan {
 }
 
 /// What a plan speaks of by index, and what it does not speak of.
+///
+/// Nothing is moved out of the list: of ten thousand targets a fifth may rest, and to close the gaps costs more than any
+/// strategy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
+    /// Everyone the combo comes to, in the order of its steps: those who are asked and those who are left out.
     pub targets: Vec<Target>,
     /// What each target comes to that stands for a combo.
     pub nested: BTreeMap<usize, Inner>,
-    pub left_out: Vec<(Target, LeftOut)>,
+    /// Who is left out, by index, and why.
+    pub left_out: Vec<(usize, LeftOut)>,
+}
+
+impl Pool {
+    /// Everyone who is left out, those of nested combos included.
+    pub fn left_out(&self) -> impl Iterator<Item = (&Target, &LeftOut)> {
+        let own = self.left_out.iter().filter_map(|(index, why)| Some((self.targets.get(*index)?, why)));
+        let inside: Box<dyn Iterator<Item = _>> =
+            Box::new(self.nested.values().flat_map(|inner| inner.plan.left_out()));
+        own.chain(inside)
+    }
 }
 
 /// The combo that a target stands for.
@@ -75,6 +91,8 @@ pub struct Pool {
 pub struct Inner {
     pub combo: String,
     pub strategy: Strategy,
+    /// Its own numbers, after its own cascade.
+    pub config: Arc<Config>,
     pub plan: Plan,
 }
 
@@ -163,7 +181,8 @@ impl LeftOut {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub cause: Cause,
-    pub left_out: Vec<(Target, LeftOut)>,
+    /// Everyone, each left out.
+    pub pool: Pool,
 }
 
 /// What nobody offers.
@@ -197,20 +216,23 @@ impl Plan {
 
     /// Who is asked first.
     pub fn first(&self) -> Option<&Target> {
-        let index = match self {
-            Plan::Ranked { attempts, .. } => attempts.first()?.target,
-            Plan::Panel { members, .. } => *members.first()?,
-            Plan::Chain { links, .. } => *links.first()?.first()?,
+        self.pool().targets.get(self.sequence().next()?.target)
+    }
+
+    /// Whom it speaks of, in their order: a panel's members as they sit, a chain's links one after another.
+    pub fn sequence(&self) -> impl Iterator<Item = Attempt> {
+        let (attempts, members, links): (&[Attempt], &[usize], &[Vec<usize>]) = match self {
+            Plan::Ranked { attempts, .. } => (attempts, &[], &[]),
+            Plan::Panel { members, .. } => (&[], members, &[]),
+            Plan::Chain { links, .. } => (&[], &[], links),
         };
-        self.pool().targets.get(index)
+        let together = members.iter().chain(links.iter().flatten());
+        attempts.iter().copied().chain(together.map(|&target| Attempt { target, placed: Placed::Strategy }))
     }
 
     /// Everyone who is left out, those of nested combos included.
-    pub fn left_out(&self) -> impl Iterator<Item = &(Target, LeftOut)> {
-        let pool = self.pool();
-        let inside: Box<dyn Iterator<Item = _>> =
-            Box::new(pool.nested.values().flat_map(|inner| inner.plan.left_out()));
-        pool.left_out.iter().chain(inside)
+    pub fn left_out(&self) -> impl Iterator<Item = (&Target, &LeftOut)> {
+        self.pool().left_out()
     }
 }
 
@@ -223,25 +245,25 @@ pub fn plan(
     rng: &mut impl Rng,
 ) -> Result<Plan, Refusal> {
     let Expansion { mut targets, nested, .. } = expansion.into();
-    let (steps, incident) = (steps(&targets), auto::incident(&targets));
-    let mut left_out = Vec::new();
-    let mut inside = plan_nested(&mut targets, nested, &mut left_out, view, memory, rng);
-    sift::sift(&mut targets, &mut left_out, view)?;
-    let nested = match inside.is_empty() {
-        true => BTreeMap::new(),
-        false => targets.iter().enumerate().filter_map(|(n, t)| Some((n, inside.remove(&t.execution_key)?))).collect(),
+    let nested = plan_nested(&mut targets, nested, view, memory, rng);
+    let mut pool = Pool { targets, nested, left_out: Vec::new() };
+    let standing = match sift::sift(&mut pool, view) {
+        Ok(standing) => standing,
+        Err(cause) => return Err(Refusal { cause, pool }),
     };
-    let pool = Pool { targets, nested, left_out };
     Ok(match *route {
-        Route::Direct => ranked((0..pool.targets.len()).collect(), pool),
-        Route::Combo { strategy: Strategy::Fusion, .. } => panel(pool, view),
-        Route::Combo { strategy: Strategy::Pipeline, .. } => chain(pool, &steps),
+        Route::Direct => ranked(standing, pool),
+        Route::Combo { strategy: Strategy::Fusion, .. } => panel(standing, pool, view),
+        Route::Combo { strategy: Strategy::Pipeline, .. } => chain(&standing, pool),
         Route::Combo { strategy, tiers, protects_cache, taste } => {
-            let mut pool = pool;
             let order = match strategy {
-                Strategy::Auto => by_score(&mut pool, taste, incident, view, memory, rng)?,
-                _ => rank(strategy, tiers, &pool.targets, view, memory, rng),
+                Strategy::Auto => match by_score(&mut pool, &standing, taste, view, memory, rng) {
+                    Ok(order) => order,
+                    Err(over) => return Err(Refusal { cause: Cause::OverBudget(over), pool }),
+                },
+                _ => rank(strategy, tiers, &among(&pool.targets, &standing), view, memory, rng),
             };
+            let order = order.into_iter().filter_map(|place| standing.get(place).copied());
             let mut attempts = placed(order);
             let winner = attempts.first().map(|attempt| attempt.target);
             let may_keep = !view.config.disable_session_stickiness;
@@ -268,13 +290,12 @@ impl From<Vec<Target>> for Expansion {
     }
 }
 
-fn steps(targets: &[Target]) -> Vec<usize> {
-    let mut steps: Vec<usize> = targets.iter().map(|target| target.top).collect();
-    steps.dedup();
-    steps
+/// The targets of these indexes, in this order.
+fn among<'t>(targets: &'t [Target], indexes: &[usize]) -> Vec<&'t Target> {
+    indexes.iter().filter_map(|&index| targets.get(index)).collect()
 }
 
-fn placed(order: Vec<usize>) -> Vec<Attempt> {
+fn placed(order: impl IntoIterator<Item = usize>) -> Vec<Attempt> {
     order.into_iter().map(|target| Attempt { target, placed: Placed::Strategy }).collect()
 }
 
@@ -282,44 +303,37 @@ fn ranked(order: Vec<usize>, pool: Pool) -> Plan {
     Plan::Ranked { pool, attempts: placed(order) }
 }
 
-/// Plans the combos inside this one. Each then looks like the target it would ask first; one with nothing to try is left out
-/// with all its reasons.
+/// Plans the combos inside this one, by the index of the target that stands for each. A target then looks like the one that
+/// its combo would ask first; a plan with nothing to try keeps its reasons.
 fn plan_nested(
-    targets: &mut Vec<Target>,
+    targets: &mut [Target],
     mut nested: BTreeMap<String, Nested>,
-    left_out: &mut Vec<(Target, LeftOut)>,
     view: &View<'_>,
     memory: &mut Memory,
     rng: &mut impl Rng,
-) -> BTreeMap<String, Inner> {
+) -> BTreeMap<usize, Inner> {
     let mut plans = BTreeMap::new();
     if nested.is_empty() {
         return plans;
     }
-    targets.retain_mut(|target| {
+    for (index, target) in targets.iter_mut().enumerate() {
         let Some(Nested { combo, strategy, tiers, config, expansion }) = nested.remove(&target.execution_key) else {
-            return true;
+            continue;
         };
         let route = Route::Combo { strategy, tiers: tiers.as_ref(), protects_cache: false, taste: None };
         let inner = View { combo: &combo, config: &config, ..*view };
-        let reasons = match nested_plan(&route, expansion, &inner, memory, rng) {
-            Ok(plan) if !plan.is_empty() => {
-                if let Some(first) = plan.first() {
-                    target.provider.clone_from(&first.provider);
-                    target.model.clone_from(&first.model);
-                    target.facts.clone_from(&first.facts);
-                }
-                target.availability = Availability::Available;
-                plans.insert(target.execution_key.clone(), Inner { combo, strategy, plan });
-                return true;
-            }
-            Ok(plan) => plan.left_out().cloned().collect(),
-            Err(refusal) => refusal.left_out,
+        let plan = match nested_plan(&route, expansion, &inner, memory, rng) {
+            Ok(plan) => plan,
+            Err(Refusal { pool, .. }) => ranked(Vec::new(), pool),
         };
-        left_out.push((target.clone(), LeftOut::NothingInside));
-        left_out.extend(reasons);
-        false
-    });
+        if let Some(first) = plan.first() {
+            target.provider.clone_from(&first.provider);
+            target.model.clone_from(&first.model);
+            target.facts.clone_from(&first.facts);
+            target.availability = Availability::Available;
+        }
+        plans.insert(index, Inner { combo, strategy, config, plan });
+    }
     plans
 }
 
@@ -334,25 +348,25 @@ fn nested_plan(
     plan(route, expansion, view, memory, &mut rng)
 }
 
-/// The order of `auto`, which may also leave out.
+/// The order of `auto` among those who stand, which may also leave out.
 fn by_score(
     pool: &mut Pool,
+    standing: &[usize],
     taste: Option<Taste<'_>>,
-    incident: bool,
     view: &View<'_>,
     memory: &mut Memory,
     rng: &mut impl Rng,
-) -> Result<Vec<usize>, Refusal> {
+) -> Result<Vec<usize>, auto::OverBudget> {
     let (profile, layers) = (Profile::default(), Layers::default());
     let Taste { profile, layers } = taste.unwrap_or(Taste { profile: &profile, layers: &layers });
-    let last_good = lkgp::find(&pool.targets, view, &memory.last_good);
+    let targets = among(&pool.targets, standing);
+    let last_good = lkgp::find(&targets, view, &memory.last_good);
     let request = stickiness::recalled(view, &memory.sessions);
     let view = &View { request: &request, ..*view };
-    let scene = auto::Scene { profile, layers, last_good, incident };
-    let choice = auto::rank(&pool.targets, view, &scene, &mut memory.auto, rng)
-        .map_err(|over| Refusal { cause: Cause::OverBudget(over), left_out: std::mem::take(&mut pool.left_out) })?;
+    let scene = auto::Scene { profile, layers, last_good, incident: auto::incident(&pool.targets) };
+    let choice = auto::rank(&targets, view, &scene, &mut memory.auto, rng)?;
     let unwanted = choice.left_out.into_iter();
-    pool.left_out.extend(unwanted.map(|(index, why)| (pool.targets[index].clone(), LeftOut::Unwanted(why))));
+    pool.left_out.extend(unwanted.map(|(place, why)| (standing[place], LeftOut::Unwanted(why))));
     Ok(choice.order)
 }
 
@@ -360,7 +374,7 @@ fn by_score(
 fn rank(
     strategy: Strategy,
     tiers: Option<&CompositeTiers>,
-    targets: &[Target],
+    targets: &[&Target],
     view: &View<'_>,
     memory: &mut Memory,
     rng: &mut impl Rng,
@@ -440,42 +454,30 @@ fn move_up(attempts: &mut [Attempt], from: usize, to: usize, placed: Placed) {
     attempts[to].placed = placed;
 }
 
-fn panel(pool: Pool, view: &View<'_>) -> Plan {
-    let (judge, chosen) = fusion::judge(&pool.targets, view);
-    let count = pool.targets.len();
-    if fusion::bypasses(view) || count == 0 {
-        let first = match judge {
-            Judge::Target(index) => index,
-            Judge::Named(_) => 0,
-        };
-        let order = (0..count).cycle().skip(first).take(1).chain((0..count).filter(|&n| n != first)).take(count);
-        return ranked(order.collect(), pool);
+fn panel(mut standing: Vec<usize>, pool: Pool, view: &View<'_>) -> Plan {
+    let (judge, chosen) = fusion::judge(&among(&pool.targets, &standing), view);
+    if fusion::bypasses(view) || standing.is_empty() {
+        if let Judge::Target(place) = judge
+            && let Some(before) = standing.get_mut(..=place)
+        {
+            before.rotate_right(1);
+        }
+        return ranked(standing, pool);
     }
-    let quorum = Quorum::new(count, chosen, &view.config.fusion, view.now);
-    Plan::Panel { pool, members: (0..count).collect(), judge, quorum }
-}
-
-fn chain(pool: Pool, steps: &[usize]) -> Plan {
-    match pipeline::links(&pool.targets, steps) {
-        Some(links) => Plan::Chain { pool, links },
-        None => Plan::Chain { pool, links: Vec::new() },
-    }
-}
-
-/// When the soonest of the spared is back.
-pub fn soonest(left_out: &[(Target, LeftOut)]) -> Option<Timestamp> {
-    let until = |left_out: &LeftOut| match left_out {
-        LeftOut::Spared(exclusion) => exclusion.until,
-        LeftOut::Tag
-        | LeftOut::Capability(_)
-        | LeftOut::ContextRequirements
-        | LeftOut::ToolLimit { .. }
-        | LeftOut::FirstToken
-        | LeftOut::NothingInside => None,
-        LeftOut::Unwanted(auto::LeftOut::SelfHealing { until }) => Some(*until),
-        LeftOut::Unwanted(_) => None,
+    let judge = match judge {
+        Judge::Target(place) => Judge::Target(standing[place]),
+        Judge::Named(name) => Judge::Named(name),
     };
-    left_out.iter().filter_map(|(_, left_out)| until(left_out)).min()
+    let quorum = Quorum::new(standing.len(), chosen, &view.config.fusion, view.now);
+    Plan::Panel { pool, members: standing, judge, quorum }
+}
+
+fn chain(standing: &[usize], pool: Pool) -> Plan {
+    let mut steps: Vec<usize> = pool.targets.iter().map(|target| target.top).collect();
+    steps.dedup();
+    let links = pipeline::links(&among(&pool.targets, standing), &steps).unwrap_or_default();
+    let links = links.into_iter().map(|link| link.into_iter().map(|place| standing[place]).collect()).collect();
+    Plan::Chain { pool, links }
 }
 
 #[cfg(test)]

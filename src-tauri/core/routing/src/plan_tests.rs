@@ -1,12 +1,9 @@
-use std::sync::Arc;
-
 use domain::quota::Quota;
 use domain::{Mechanism, Millis};
 use proptest::prelude::{Just, any, prop, prop_assert_eq, prop_assume, prop_oneof, proptest};
 use proptest::strategy::Strategy as Generator;
 
 use super::*;
-use crate::combo::Config;
 use crate::combo::config::ContextMode;
 use crate::strategies::fixtures::{NOW, World, quota, rng, target, targets};
 use crate::target::Facts;
@@ -30,8 +27,8 @@ fn order(plan: &Plan) -> Vec<&str> {
     attempts.iter().map(|attempt| pool.targets[attempt.target].execution_key.as_str()).collect()
 }
 
-fn reasons(left_out: &[(Target, LeftOut)]) -> Vec<(&str, &str)> {
-    left_out.iter().map(|(target, why)| (target.execution_key.as_str(), why.reason())).collect()
+fn reasons(pool: &Pool) -> Vec<(&str, &str)> {
+    pool.left_out().map(|(target, why)| (target.execution_key.as_str(), why.reason())).collect()
 }
 
 /// Everything a strategy looks at, anyhow.
@@ -40,7 +37,7 @@ fn any_target() -> impl Generator<Value = (Facts, u32, bool)> {
     let price = prop::option::of(prop_oneof![Just(0.0), 0.0..50.0_f64, Just(f64::NAN)]);
     (price, prop::option::of(1..9_u64), used, prop::option::of(-1.0..2.0_f64), 0..101_u32, any::<bool>()).prop_map(
         |(price, window, quota_of, rate, weight, free)| {
-            let quota_of: Option<Quota> = quota_of.map(|(used, reset)| quota(&[("weekly", Some(used), reset)]));
+            let quota_of: Option<Arc<Quota>> = quota_of.map(|(used, reset)| quota(&[("weekly", Some(used), reset)]));
             let mut facts = Facts { input_price: price, context_window: window, quota: quota_of, ..Facts::default() };
             facts.telemetry.success_rate = rate;
             (facts, weight, free)
@@ -108,8 +105,7 @@ fn a_direct_route_keeps_the_order_and_names_the_spared() {
     spared(&mut accounts[0], Mechanism::ConnectionCooldown, Some(5));
     let world = World::default();
     let plan = plan(&Route::Direct, accounts, &world.view(), &mut Memory::default(), &mut rng(1)).expect("a plan");
-    assert_eq!((order(&plan), reasons(&plan.pool().left_out)), (vec!["s1", "s2"], vec![("s0", "resting")]));
-    assert_eq!(soonest(&plan.pool().left_out), Some(NOW + Millis::new(5)));
+    assert_eq!((order(&plan), reasons(plan.pool())), (vec!["s1", "s2"], vec![("s0", "resting")]));
 }
 
 #[test]
@@ -118,7 +114,7 @@ fn tags_choose_among_targets_and_fail_open() {
     tagged[1].tags = vec!["fast".to_owned()];
     world.request.tags = vec!["fast".to_owned()];
     let chosen = planned(Strategy::Priority, tagged.clone(), &world, &mut Memory::default());
-    assert_eq!((order(&chosen), reasons(&chosen.pool().left_out)), (vec!["s1"], vec![("s0", "tag"), ("s2", "tag")]));
+    assert_eq!((order(&chosen), reasons(chosen.pool())), (vec!["s1"], vec![("s0", "tag"), ("s2", "tag")]));
     world.request.tags = vec!["cheap".to_owned()];
     assert_eq!(order(&planned(Strategy::Priority, tagged, &world, &mut Memory::default())), ["s0", "s1", "s2"]);
 }
@@ -131,7 +127,7 @@ fn what_nobody_can_do_is_refused_by_name_unless_the_combo_says_to_try() {
     let refused = plan(&combo(Strategy::Priority), blind.clone(), &world.view(), &mut Memory::default(), &mut rng(1));
     let refused = refused.expect_err("nobody sees");
     assert_eq!(refused.cause, Cause::Capability(vec![Capability::Vision]));
-    assert_eq!(reasons(&refused.left_out), [("s0", "capability_mismatch"), ("s1", "capability_mismatch")]);
+    assert_eq!(reasons(&refused.pool), [("s0", "capability_mismatch"), ("s1", "capability_mismatch")]);
     world.config.compat_filter_fail_open = true;
     assert_eq!(order(&planned(Strategy::Priority, blind, &world, &mut Memory::default())).len(), 2);
 }
@@ -144,7 +140,7 @@ fn that_the_only_capable_target_rests_is_a_wait_and_no_refusal() {
     world.request.needs = Needs { vision: true, ..Needs::default() };
     let plan = planned(Strategy::Priority, two, &world, &mut Memory::default());
     assert!(plan.is_empty());
-    assert_eq!(reasons(&plan.pool().left_out), [("s0", "capability_mismatch"), ("s1", "resting")]);
+    assert_eq!(reasons(plan.pool()), [("s0", "capability_mismatch"), ("s1", "resting")]);
 }
 
 #[test]
@@ -295,7 +291,7 @@ fn auto_chooses_by_score_and_says_whom_it_does_not_want() {
     three[2].facts.breaker = crate::target::Breaker::Open;
     world.config.auto_config.exploration_rate = Some(0.0);
     let chosen = planned(Strategy::Auto, three.clone(), &world, &mut Memory::default());
-    assert_eq!((order(&chosen), reasons(&chosen.pool().left_out)), (vec!["s1", "s0"], vec![("s2", "circuit_open")]));
+    assert_eq!((order(&chosen), reasons(chosen.pool())), (vec!["s1", "s0"], vec![("s2", "circuit_open")]));
 
     world.config.auto_config.budget_usd = Some(0.000_1);
     world.config.auto_config.budget_mode = crate::combo::config::BudgetMode::Strict;
@@ -327,7 +323,7 @@ fn a_chain_has_every_step_or_is_none() {
     spared(&mut steps[1], Mechanism::ConnectionCooldown, Some(5));
     let broken = planned(Strategy::Pipeline, steps, &world, &mut Memory::default());
     assert!(broken.is_empty());
-    assert_eq!(reasons(&broken.pool().left_out), [("s1", "resting")]);
+    assert_eq!(reasons(broken.pool()), [("s1", "resting")]);
 }
 
 #[test]

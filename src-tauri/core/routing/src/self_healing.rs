@@ -10,6 +10,8 @@
 //! takes part again, and is forgiven once three requests in a row succeeded and its score is good. Failing on probation
 //! sends it out for the longer of the two lengths.
 
+use std::hash::{BuildHasherDefault, Hasher};
+
 use domain::{Millis, Timestamp};
 use indexmap::IndexMap;
 
@@ -23,8 +25,12 @@ const FIRST: Millis = Millis::minutes(5);
 const LONGEST: Millis = Millis::minutes(30);
 /// Failures in a row, and how long they keep a candidate out; the longest first.
 const LADDER: [(u32, Millis); 3] = [(9, Millis::minutes(60)), (6, Millis::minutes(15)), (3, Millis::minutes(5))];
-/// Candidates remembered; the one that changed longest ago is forgotten first.
-const CAPACITY: usize = 2_000;
+/// Candidates remembered: more than twice as many as a large combo has, so that those who are out do not push each other
+/// out of memory.
+const CAPACITY: usize = 24_000;
+/// How many are forgotten at once when there are too many, those that changed longest ago. To look for the oldest takes a
+/// look at everyone, so it is done seldom.
+const FORGOTTEN: usize = CAPACITY / 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -39,7 +45,28 @@ pub enum Verdict {
 /// What every candidate went through. In memory only: a restart forgives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfHealing {
-    entries: IndexMap<String, Entry>,
+    entries: IndexMap<String, Entry, BuildHasherDefault<ByWords>>,
+    /// Counts changes, so that entries know their age.
+    changes: u64,
+}
+
+/// A hash of eight bytes at a time: a large combo looks up thousands of long keys for every request. Keys are put together of
+/// ids that are made here, so nobody chooses them to collide.
+#[derive(Clone, Copy, Default)]
+struct ByWords(u64);
+
+impl Hasher for ByWords {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let word = chunk.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        // The upper bits are the well mixed ones, and the table looks at the lower ones too.
+        self.0 ^ self.0 >> 32
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,6 +79,8 @@ struct Entry {
     good: u32,
     /// The last score seen.
     score: f64,
+    /// The number of its last exclusion or failure.
+    changed: u64,
 }
 
 impl SelfHealing {
@@ -66,15 +95,19 @@ impl SelfHealing {
     /// The candidate took part in a ranking with this score.
     pub fn on_score(&mut self, key: &str, score: f64, now: Timestamp) -> Verdict {
         let bad = score < OUT_BELOW;
-        if bad && !self.entries.contains_key(key) {
-            self.insert(key);
+        match self.entries.get_mut(key) {
+            None if bad => self.insert(key).score = score,
+            None => return Verdict::In,
+            Some(entry) => {
+                entry.score = score;
+                // Out, and scored again by every request meanwhile: nothing is to be settled before its end.
+                if let Some(until) = entry.until.filter(|until| *until > now) {
+                    return Verdict::Out { until };
+                }
+            }
         }
-        let Some(entry) = self.entries.get_mut(key) else {
-            return Verdict::In;
-        };
-        entry.score = score;
-        if bad && entry.until.is_none_or(|until| until <= now) {
-            entry.exclude(now);
+        if bad {
+            self.exclude(key, now);
         }
         self.settle(key, now)
     }
@@ -90,7 +123,12 @@ impl SelfHealing {
 
     /// A request to the candidate failed, and the failure was its doing.
     pub fn on_failure(&mut self, key: &str, now: Timestamp) -> Verdict {
-        let entry = self.touch(key);
+        let changed = self.next_change();
+        let entry = match self.entries.contains_key(key) {
+            true => self.entries.entry(key.to_owned()).or_default(),
+            false => self.insert(key),
+        };
+        entry.changed = changed;
         entry.failures = entry.failures.saturating_add(1);
         entry.good = 0;
         if entry.until.is_some_and(|until| until <= now)
@@ -127,28 +165,38 @@ impl SelfHealing {
             entry.until = None;
         }
         if entry.until.is_none() && entry.failures == 0 {
-            self.entries.shift_remove(key);
+            self.entries.swap_remove(key);
+            return Verdict::In;
         }
         self.check(key, now)
     }
 
-    /// The entry of a key, as the one that changed last.
-    fn touch(&mut self, key: &str) -> &mut Entry {
-        let known = self.entries.shift_remove(key);
-        self.insert(key);
-        let entry = self.entries.entry(key.to_owned()).or_default();
-        if let Some(known) = known {
-            *entry = known;
+    fn exclude(&mut self, key: &str, now: Timestamp) {
+        let changed = self.next_change();
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.exclude(now);
+            entry.changed = changed;
         }
-        entry
     }
 
-    fn insert(&mut self, key: &str) {
+    /// The new entry of a key that has none. Without a score yet, nothing speaks against the candidate.
+    fn insert(&mut self, key: &str) -> &mut Entry {
         if self.entries.len() >= CAPACITY {
-            self.entries.shift_remove_index(0);
+            self.forget_the_oldest();
         }
-        // Without a score yet, nothing speaks against the candidate.
-        self.entries.insert(key.to_owned(), Entry { score: 1.0, ..Entry::default() });
+        let changed = self.next_change();
+        self.entries.entry(key.to_owned()).or_insert(Entry { score: 1.0, changed, ..Entry::default() })
+    }
+
+    fn forget_the_oldest(&mut self) {
+        let mut ages: Vec<u64> = self.entries.values().map(|entry| entry.changed).collect();
+        let (_, &mut oldest_kept, _) = ages.select_nth_unstable(FORGOTTEN);
+        self.entries.retain(|_, entry| entry.changed >= oldest_kept);
+    }
+
+    fn next_change(&mut self) -> u64 {
+        self.changes += 1;
+        self.changes
     }
 }
 
@@ -240,6 +288,21 @@ mod tests {
         assert!(healing.is_empty());
         healing.on_failure(KEY, at(0));
         assert_eq!(healing.on_failure(KEY, at(0)), Verdict::In);
+    }
+
+    #[test]
+    fn when_there_are_too_many_those_that_changed_longest_ago_are_forgotten() {
+        let mut healing = SelfHealing::default();
+        (0..CAPACITY).for_each(|n| {
+            healing.on_score(&n.to_string(), 0.1, at(0));
+        });
+        healing.on_failure("0", at(0));
+        assert_eq!(healing.on_score(&CAPACITY.to_string(), 0.1, at(1)), out(6));
+        assert_eq!(healing.entries.len(), CAPACITY - FORGOTTEN + 1);
+        assert_eq!(healing.check("0", at(1)), out(5), "it failed of late");
+        assert_eq!(healing.check("1", at(1)), Verdict::In);
+        assert_eq!(healing.check(&FORGOTTEN.to_string(), at(1)), Verdict::In);
+        assert_eq!(healing.check(&(FORGOTTEN + 1).to_string(), at(1)), out(5));
     }
 
     proptest! {

@@ -3,6 +3,8 @@
 //! Strategies look nothing up: what they compare stands here, gathered once per request by the shell. Unknown is `None`,
 //! never zero (gateway specification, 5.3).
 
+use std::sync::Arc;
+
 use domain::quota::Quota;
 use domain::request_log::ExclusionRecord;
 use domain::{Availability, ConnectionId, Exclusion, ProviderId};
@@ -74,12 +76,12 @@ pub struct Facts {
     pub in_flight: u32,
     pub max_concurrent: Option<u32>,
     /// The account's, or of several the one with the most left.
-    pub quota: Option<Quota>,
+    pub quota: Option<Arc<Quota>>,
     pub breaker: Breaker,
     pub tier: Tier,
     /// Accounts that could serve the model.
     pub pool_size: u32,
-    /// Fraction of the account's session places that are free; 1 where sessions are not counted.
+    /// Fraction of the account's session places that are free, 1 for an account without sessions; none, nobody counts them.
     pub sessions_free: Option<f64>,
     /// 0–1, from feedback; none, neutral.
     pub quality: Option<f64>,
@@ -126,7 +128,7 @@ pub enum Breaker {
     Open,
 }
 
-/// What kind of plan the account is on.
+/// What kind of plan the account is on, by what its vendor calls it ([`Tier::of_plan`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tier {
     Ultra,
@@ -135,4 +137,43 @@ pub enum Tier {
     Free,
     #[default]
     Unknown,
+}
+
+/// Words in the names of plans, the best first: "Claude Max 20x" is the best of its words.
+const PLANS: [(Tier, &[&str]); 4] = [
+    (Tier::Ultra, &["ultra", "max", "enterprise"]),
+    (Tier::Pro, &["pro", "plus", "premium", "team", "business"]),
+    (Tier::Standard, &["standard", "basic", "lite", "starter", "go"]),
+    (Tier::Free, &["free", "trial"]),
+];
+
+impl Tier {
+    /// The tier of a plan by its vendor's name for it; unknown where no word of it is known.
+    pub fn of_plan(name: &str) -> Tier {
+        let name = name.to_ascii_lowercase();
+        let has =
+            |words: &[&str]| name.split(|letter: char| !letter.is_alphanumeric()).any(|word| words.contains(&word));
+        PLANS.iter().find(|(_, words)| has(words)).map_or(Tier::Unknown, |(tier, _)| *tier)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_as_good_as_the_best_word_in_its_name() {
+        for (name, tier) in [
+            ("Claude Max 20x", Tier::Ultra),
+            ("plus", Tier::Pro),
+            ("ChatGPT Pro", Tier::Pro),
+            ("max-lite", Tier::Ultra),
+            ("coding_plan_lite", Tier::Standard),
+            ("free", Tier::Free),
+            ("Maximal", Tier::Unknown),
+            ("", Tier::Unknown),
+        ] {
+            assert_eq!(Tier::of_plan(name), tier, "{name}");
+        }
+    }
 }

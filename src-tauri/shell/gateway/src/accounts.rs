@@ -3,8 +3,10 @@
 //! who may be asked.
 
 use domain::client_key::ClientKey;
-use domain::{ConnectionId, Outcome, ProviderId};
+use domain::{ConnectionId, Outcome, ProviderId, Timestamp};
+use parking_lot::Mutex;
 use rand::Rng;
+use rand_chacha::ChaCha12Rng;
 use routing::Target;
 use routing::account::{self, AccountStrategy, Preferences};
 use routing::affinity::Eligible;
@@ -23,6 +25,27 @@ pub(crate) enum Turn<'a> {
     Of(&'a ClientRequest),
     /// Nobody's: somebody only looks, perhaps for a session of this name.
     Nobody(Option<&'a str>),
+    /// The same for who looks at one target after another, as a request would go to them: turns are taken of a copy.
+    Foretold(Option<&'a str>, &'a Foresight),
+}
+
+/// What strategies of accounts remember, and the chance they draw from, as they would be after a plan.
+pub(crate) struct Foresight(Mutex<(account::Memory, ChaCha12Rng)>);
+
+impl Foresight {
+    pub(crate) fn new(memory: account::Memory, rng: ChaCha12Rng) -> Self {
+        Foresight(Mutex::new((memory, rng)))
+    }
+
+    /// The order of a provider's accounts, of which the first counts as asked.
+    fn order(&self, accounts: &[Target], preferences: &Preferences<'_>, now: Timestamp) -> Vec<usize> {
+        let (memory, rng) = &mut *self.0.lock();
+        let order = account::order(accounts, preferences, now, memory, rng);
+        if let Some(first) = order.first() {
+            memory.counts.add(&accounts[*first].execution_key, now);
+        }
+        order
+    }
 }
 
 impl Gateway {
@@ -49,12 +72,17 @@ pub(crate) fn in_order(gateway: &Gateway, asker: &Asker<'_>, mut steps: Vec<Step
         return steps;
     }
     let strategy = settings.routing.strategy_of(&provider);
-    if steps.len() < 2 || fills_first || takes_no_turns(strategy) {
+    if steps.len() < 2 || fills_first || !strategy.takes_turns() {
         return steps;
     }
     let targets = targets(gateway, &steps);
     let preferences = preferences(&settings, strategy, preferred);
-    let order = gateway.routing().order_accounts(&targets, &preferences, matches!(turn, Turn::Of(_)));
+    let order = match turn {
+        Turn::Foretold(_, foresight) => foresight.order(&targets, &preferences, gateway.now()),
+        Turn::Of(_) | Turn::Nobody(_) => {
+            gateway.routing().order_accounts(&targets, &preferences, matches!(turn, Turn::Of(_)))
+        }
+    };
     let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
     order.into_iter().filter_map(|index| steps.get_mut(index)?.take()).collect()
 }
@@ -74,7 +102,7 @@ fn own(
     }
     let name = match turn {
         Turn::Of(request) => request.session_name()?,
-        Turn::Nobody(name) => name?,
+        Turn::Nobody(name) | Turn::Foretold(name, _) => name?,
     };
     let session = session_name::hashed(provider, name);
     let connections = || steps.iter().map(|step| &step.candidate.connection);
@@ -88,13 +116,10 @@ fn own(
     let now = gateway.now();
     match turn {
         Turn::Of(_) => gateway.routing().bind(|pins| pins.choose(&session, provider, &eligible, ttl, now)),
-        Turn::Nobody(_) => gateway.routing().bound(|pins| pins.would_choose(&session, &eligible, ttl, now)),
+        Turn::Nobody(_) | Turn::Foretold(..) => {
+            gateway.routing().bound(|pins| pins.would_choose(&session, &eligible, ttl, now))
+        }
     }
-}
-
-/// By priority is how the steps come.
-const fn takes_no_turns(strategy: AccountStrategy) -> bool {
-    matches!(strategy, AccountStrategy::Priority | AccountStrategy::FillFirst)
 }
 
 fn preferences<'p>(settings: &Settings, strategy: AccountStrategy, preferred: &'p [ConnectionId]) -> Preferences<'p> {
@@ -168,13 +193,13 @@ pub(crate) fn draw(gateway: &Gateway, steps: &[Step], runs: u32, rng: &mut impl 
     let Some(provider) = steps.first().map(|step| &step.candidate.provider) else { return first };
     let settings = gateway.settings();
     let strategy = settings.routing.strategy_of(provider);
-    if takes_no_turns(strategy) {
+    if !strategy.takes_turns() {
         first[0] = runs;
         return first;
     }
     let (targets, now) = (targets(gateway, steps), gateway.now());
     let preferences = preferences(&settings, strategy, &[]);
-    let mut memory = gateway.routing().accounts();
+    let mut memory = gateway.routing().memory().accounts;
     for _ in 0..runs {
         let order = account::order(&targets, &preferences, now, &mut memory, rng);
         let Some(&chosen) = order.first() else { break };

@@ -64,7 +64,8 @@ pub(crate) async fn run(
                 return turned_away(request, &limit, round.recorder);
             }
             let last = round.last.as_ref();
-            return match last_resort::ask(gateway, request, resolved, last, &mut round.recorder).await {
+            let asking = Box::pin(last_resort::ask(gateway, request, resolved, last, &mut round.recorder));
+            return match asking.await {
                 Some(rescue) => rescue.respond(gateway, request, round.recorder),
                 None => conclude(gateway, request, resolved, round.last, round.recorder),
             };
@@ -108,7 +109,7 @@ enum Next {
 /// Tries the steps in order until one answers.
 async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut round: Round) -> Walked {
     let terms = Terms::direct(request.glance.tool_count);
-    let mut queue = Queue { steps: steps.into(), full: VecDeque::new(), kept: None };
+    let mut queue = Queue { steps: steps.into(), full: VecDeque::new(), kept: None, repeats: false };
     let mut wish = Wish::default();
     while let Some((step, mut attempt)) = take_place(gateway, &terms, &mut queue, &mut round).await {
         round.recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
@@ -138,10 +139,12 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
 /// The accounts that are still to be asked.
 struct Queue {
     steps: VecDeque<Step>,
-    /// Those that had no free place as their turn came.
-    full: VecDeque<Step>,
+    /// Those that had no free place as their turn came, and whether they are to be asked once more.
+    full: VecDeque<(Step, bool)>,
     /// Places that the first of them has from the attempt before.
     kept: Option<Kept>,
+    /// The first of them is to be asked once more.
+    repeats: bool,
 }
 
 impl Queue {
@@ -149,11 +152,22 @@ impl Queue {
     fn again(&mut self, step: Step, kept: Option<Kept>) {
         self.steps.push_front(step);
         self.kept = kept;
+        self.repeats = true;
+    }
+
+    /// Of those without a place, the one that is waited for: before anybody was asked the first, then only whoever is to be
+    /// asked once more.
+    fn waits_for(&mut self, asked_before: bool) -> Option<(Step, bool)> {
+        if !asked_before {
+            return self.full.pop_front();
+        }
+        self.full.remove(self.full.iter().position(|(_, repeats)| *repeats)?)
     }
 }
 
 /// The next account that lets the request in. Where nobody was asked because everyone is full, one is waited for: the
-/// first, or, should it be shut out meanwhile, the next of them.
+/// first, or, should it be shut out meanwhile, the next of them. Whoever is to be asked once more is waited for too: its turn
+/// is not lost to who came between.
 async fn take_place(
     gateway: &Gateway,
     terms: &Terms<'_>,
@@ -161,25 +175,26 @@ async fn take_place(
     round: &mut Round,
 ) -> Option<(Step, Attempt)> {
     while let Some(step) = queue.steps.pop_front() {
+        let repeats = std::mem::take(&mut queue.repeats);
         match admit::at_once(gateway, &step, terms, &mut queue.kept) {
             Ok(attempt) => return Some((step, attempt)),
             Err(exclusion) => {
                 let is_full = exclusion.mechanism.is_full();
                 round.recorder.shut_out(&step, exclusion);
-                queue.full.extend(is_full.then_some(step));
+                queue.full.extend(is_full.then_some((step, repeats)));
             }
         }
     }
-    while round.recorder.journey.attempts.is_empty()
-        && let Some(step) = queue.full.pop_front()
-    {
+    while let Some((step, repeats)) = queue.waits_for(!round.recorder.journey.attempts.is_empty()) {
         round.recorder.waits_for_place(&step);
-        match admit::in_turn(gateway, &step, terms, &mut queue.kept).await {
+        match Box::pin(admit::in_turn(gateway, &step, terms, &mut queue.kept)).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);
                 return Some((step, attempt));
             }
             Err(Refusal::Excluded(exclusion)) => round.recorder.shut_out(&step, exclusion),
+            // The failure of the attempt before says more.
+            Err(Refusal::Local(_)) if repeats => {}
             Err(Refusal::Local(limit)) => {
                 round.goes_on = false;
                 round.limit = Some(limit);

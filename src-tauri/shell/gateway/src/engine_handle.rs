@@ -86,9 +86,9 @@ impl Drop for Place {
 /// What strategies weigh of a provider's accounts.
 #[derive(Debug)]
 pub(crate) struct Load {
-    /// Requests under way at the least busy one.
-    pub(crate) in_flight: u32,
-    pub(crate) quota: Option<Quota>,
+    /// Requests under way at each.
+    pub(crate) in_flight: Vec<u32>,
+    pub(crate) quota: Option<Arc<Quota>>,
     pub(crate) breaker: circuit_breaker::State,
     /// The most tools the provider takes, where it said so.
     pub(crate) max_tools: Option<u32>,
@@ -183,16 +183,15 @@ impl EngineHandle {
         let engine = self.inner.engine.lock();
         let breaker = engine.breaker_state(&provider.id, &settings.resilience, now);
         let max_tools = engine.tool_limit(&provider.id, provider.limits.most_tools, now);
-        let mut load = Load { in_flight: u32::MAX, quota: None, breaker, max_tools };
+        let mut load = Load { in_flight: Vec::new(), quota: None, breaker, max_tools };
         for account in accounts {
-            load.in_flight = load.in_flight.min(engine.in_flight(account));
+            load.in_flight.push(engine.in_flight(account));
             if let Some(quota) = engine.quota(account)
                 && load.quota.as_ref().is_none_or(|most| has_more(quota, most, model, now))
             {
-                load.quota = Some(quota.clone());
+                load.quota = Some(Arc::clone(quota));
             }
         }
-        load.in_flight = if load.in_flight == u32::MAX { 0 } else { load.in_flight };
         load
     }
 
@@ -246,7 +245,7 @@ impl EngineHandle {
 
     /// What is known about an account's quota; none, nothing.
     pub fn quota(&self, connection: &ConnectionId) -> Option<Quota> {
-        self.inner.engine.lock().quota(connection).cloned()
+        self.inner.engine.lock().quota(connection).map(|quota| Quota::clone(quota))
     }
 
     /// The account has another credential and may be another one.

@@ -1,6 +1,7 @@
 //! The handle that everything around the pipeline holds: snapshots, the Engine, the store, announcements.
 
 mod keys;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use upstream::{Proxy, Route, Target, Transport};
 
-use crate::address_book::{Connections, Discovered, Entry, Keys, name_table};
+use crate::address_book::{Connections, Discovered, Entry, Keys};
 use crate::auto_disable;
 use crate::combos::Combos;
 use crate::egress::Egress;
@@ -38,6 +39,7 @@ use crate::live::{Counters, Live};
 use crate::memo::Memo;
 use crate::pins;
 use crate::routing_handle::RoutingHandle;
+use crate::table::Table;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
 use crate::underway::Rows;
@@ -86,16 +88,16 @@ struct Inner {
     layered: Mutex<Layered>,
     settings: Arc<ArcSwap<Settings>>,
     builtin: Catalog,
-    catalog: ArcSwap<Catalog>,
-    connections: ArcSwap<Connections>,
-    keys: ArcSwap<Keys>,
-    /// One reading of the keys at a time: what was read later is what holds.
-    keys_reading: tokio::sync::Mutex<()>,
-    aliases: ArcSwap<Vec<ModelAlias>>,
-    combos: ArcSwap<Combos>,
+    catalog: Table<Catalog>,
+    connections: Table<Connections>,
+    keys: Table<Keys>,
+    aliases: Table<Vec<ModelAlias>>,
+    combos: Table<Combos>,
     discovered: ArcSwap<Discovered>,
     discovered_at: Mutex<BTreeMap<ProviderId, Timestamp>>,
     names: ArcSwap<NameTable>,
+    /// One building of the names at a time, so that the last one knows of everything.
+    names_building: Mutex<()>,
     operator_rules: ArcSwap<OperatorRules>,
     /// One settings change at a time, so that what is stored and what is in force never part.
     settings_change: tokio::sync::Mutex<()>,
@@ -142,16 +144,16 @@ impl Gateway {
             address: ArcSwapOption::empty(),
             layered: Mutex::new(parts.settings),
             settings,
-            catalog: ArcSwap::from_pointee(parts.catalog.clone()),
+            catalog: Table::new(parts.catalog.clone()),
             builtin: parts.catalog,
-            connections: ArcSwap::default(),
-            keys: ArcSwap::default(),
-            keys_reading: tokio::sync::Mutex::default(),
-            aliases: ArcSwap::default(),
-            combos: ArcSwap::default(),
+            connections: Table::default(),
+            keys: Table::default(),
+            aliases: Table::default(),
+            combos: Table::default(),
             discovered: ArcSwap::default(),
             discovered_at: Mutex::default(),
             names: ArcSwap::default(),
+            names_building: Mutex::default(),
             operator_rules: ArcSwap::from_pointee(operator_rules),
             settings_change: tokio::sync::Mutex::new(()),
             settings_changed: watch::Sender::new(()),
@@ -178,7 +180,7 @@ impl Gateway {
         self.load_nodes().await?;
         self.load_connections().await?;
         self.load_keys().await?;
-        self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
+        self.load_aliases().await?;
         self.load_combos().await?;
         self.load_quota_pools().await?;
         self.restore_pool_use().await;
@@ -304,20 +306,20 @@ impl Gateway {
 
     /// Built-in providers and custom nodes.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.0.catalog.load_full()
+        self.0.catalog.get()
     }
 
     pub fn connections(&self) -> Arc<Connections> {
-        self.0.connections.load_full()
+        self.0.connections.get()
     }
 
     pub fn aliases(&self) -> Arc<Vec<ModelAlias>> {
-        self.0.aliases.load_full()
+        self.0.aliases.get()
     }
 
     /// Combos and mappings as they are now.
     pub fn combos(&self) -> Arc<Combos> {
-        self.0.combos.load_full()
+        self.0.combos.get()
     }
 
     /// What names of models are resolved against.
@@ -353,91 +355,6 @@ impl Gateway {
         });
         self.rebuild_names();
         self.announce(&[Topic::Connections]);
-    }
-
-    /// Nodes changed in the store.
-    pub async fn reload_nodes(&self) -> Result<(), Error> {
-        self.load_nodes().await?;
-        self.rebuild_names();
-        self.announce(&[Topic::Connections]);
-        Ok(())
-    }
-
-    /// Connections changed in the store.
-    pub async fn reload_connections(&self) -> Result<(), Error> {
-        let before = self.connections();
-        self.load_connections().await?;
-        self.tell_limits(&before);
-        self.engine().frees();
-        self.rebuild_names();
-        self.announce(&[Topic::Connections]);
-        Ok(())
-    }
-
-    /// Aliases changed in the store.
-    pub async fn reload_aliases(&self) -> Result<(), Error> {
-        self.0.aliases.store(Arc::new(self.store().list_aliases().await?));
-        self.rebuild_names();
-        self.announce(&[Topic::Connections]);
-        Ok(())
-    }
-
-    /// Combos or mappings changed in the store.
-    pub async fn reload_combos(&self) -> Result<(), Error> {
-        self.load_combos().await?;
-        self.announce(&[Topic::Combos]);
-        Ok(())
-    }
-
-    async fn load_combos(&self) -> Result<(), Error> {
-        let combos = Combos::new(self.store().list_combos().await?, self.store().list_mappings().await?);
-        self.routing().forget_configs(|id| combos.get(id).is_some());
-        self.0.combos.store(Arc::new(combos));
-        Ok(())
-    }
-
-    async fn load_nodes(&self) -> Result<(), Error> {
-        let nodes = self.store().list_nodes().await?;
-        self.0.catalog.store(Arc::new(self.0.builtin.with_nodes(&nodes)));
-        Ok(())
-    }
-
-    async fn load_connections(&self) -> Result<(), Error> {
-        let stored = self.store().load_connections().await?;
-        let entries = stored.into_iter().map(|stored| Entry {
-            connection: stored.connection,
-            credential: stored.credential.unwrap_or_else(|error| {
-                tracing::warn!(%error, "a stored credential cannot be read");
-                None
-            }),
-        });
-        self.0.connections.store(Arc::new(Connections::new(entries.collect())));
-        Ok(())
-    }
-
-    /// Those who wait for an account follow what its owner allows now.
-    fn tell_limits(&self, before: &Connections) {
-        let catalog = self.catalog();
-        for entry in self.connections().iter() {
-            let connection = &entry.connection;
-            let of_provider = catalog.get(&connection.provider).map(|provider| provider.limits).unwrap_or_default();
-            let limits = connection.limits(of_provider);
-            let known = before.get(&connection.id).map(|entry| entry.connection.limits(of_provider));
-            if known.is_some_and(|known| known != limits) {
-                self.engine().limits_changed(&connection.id, &limits);
-            }
-        }
-    }
-
-    fn rebuild_names(&self) {
-        let table = name_table(
-            &self.0.catalog.load(),
-            &self.0.connections.load(),
-            &self.0.aliases.load(),
-            &self.0.discovered.load(),
-            &self.0.settings.load().routing.provider_order,
-        );
-        self.0.names.store(Arc::new(table));
     }
 
     /// What to call for an account; nothing when its provider is not known (any more).

@@ -53,6 +53,7 @@ mod routes;
 mod routing_handle;
 mod send;
 mod session_name;
+mod table;
 mod telemetry;
 mod throttle;
 mod token_count;
@@ -64,7 +65,7 @@ mod usage_estimate;
 mod whole_body;
 
 pub use address_book::{Connections, Entry, Keys};
-pub use combo::{ComboTarget, Selected, Selections, catalogued, fitness_layers, models_of, weighed};
+pub use combo::{ComboTarget, Selected, Selections, catalogued, fitness_layers, models_of, sessions_free, weighed};
 pub use combos::{Combos, config_of};
 pub use engine_handle::EngineHandle;
 pub use error::{Blame, GatewayError};

@@ -32,6 +32,7 @@ pub(crate) struct Step {
 }
 
 /// What of a request decides whom it may go to.
+#[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {
     pub(crate) operation: Operation,
     pub(crate) stream: bool,

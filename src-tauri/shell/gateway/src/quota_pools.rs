@@ -94,13 +94,15 @@ impl Gateway {
     }
 
     pub(crate) async fn load_quota_pools(&self) -> Result<(), Error> {
-        let pools = Pools::new(self.store().list_quota_pools().await?);
-        self.routing().shares(|memory| {
-            memory.usage.retain(|id| pools.get(id).is_some());
-            memory.percent.retain(|account| pools.share_percent_of(account));
-        });
-        self.routing().pools().store(Arc::new(pools));
-        Ok(())
+        let read = async || -> Result<Pools, Error> {
+            let pools = Pools::new(self.store().list_quota_pools().await?);
+            self.routing().shares(|memory| {
+                memory.usage.retain(|id| pools.get(id).is_some());
+                memory.percent.retain(|account| pools.share_percent_of(account));
+            });
+            Ok(pools)
+        };
+        self.routing().pools().read(read()).await
     }
 
     /// Takes over what was used before a restart. Without it, everybody begins anew.
@@ -116,7 +118,7 @@ impl Gateway {
 
     /// Pools as they are now.
     pub fn quota_pools(&self) -> Arc<Pools> {
-        self.routing().pools().load_full()
+        self.routing().pools().get()
     }
 
     /// Reads what was used of pools.

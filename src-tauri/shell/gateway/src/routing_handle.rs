@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use domain::{Clock, ConnectionId, Millis};
 use parking_lot::Mutex;
 use rand::seq::SliceRandom;
@@ -20,8 +19,10 @@ use routing::{Memory, Plan, Route, Target, View, quota_share};
 use settings::Settings;
 use tokio::sync::Notify;
 
+use crate::accounts::Foresight;
 use crate::gateway::Gateway;
 use crate::quota_pools::Pools;
+use crate::table::Table;
 
 /// The document in the store.
 const MEMORY: &str = "memory";
@@ -35,7 +36,7 @@ pub(crate) struct RoutingHandle {
     state: Mutex<State>,
     configs: Mutex<BTreeMap<String, Known>>,
     handoffs: Mutex<Handoffs>,
-    pools: ArcSwap<Pools>,
+    pools: Table<Pools>,
     clock: Arc<dyn Clock>,
     /// Something that outlives a restart has changed.
     news: Notify,
@@ -45,8 +46,6 @@ pub(crate) struct RoutingHandle {
 
 struct State {
     memory: Memory,
-    /// What the strategies of accounts remember.
-    accounts: account::Memory,
     affinity: Affinity,
     rng: ChaCha12Rng,
 }
@@ -61,15 +60,10 @@ struct Known {
 impl RoutingHandle {
     pub(crate) fn new(clock: Arc<dyn Clock>, rng: ChaCha12Rng) -> Self {
         RoutingHandle {
-            state: Mutex::new(State {
-                memory: Memory::default(),
-                accounts: account::Memory::default(),
-                affinity: Affinity::default(),
-                rng,
-            }),
+            state: Mutex::new(State { memory: Memory::default(), affinity: Affinity::default(), rng }),
             configs: Mutex::default(),
             handoffs: Mutex::default(),
-            pools: ArcSwap::default(),
+            pools: Table::default(),
             clock,
             news: Notify::new(),
             moved: Notify::new(),
@@ -134,7 +128,7 @@ impl RoutingHandle {
     }
 
     /// Who shares what; see [`Gateway::quota_pools`].
-    pub(crate) fn pools(&self) -> &ArcSwap<Pools> {
+    pub(crate) fn pools(&self) -> &Table<Pools> {
         &self.pools
     }
 
@@ -148,20 +142,15 @@ impl RoutingHandle {
         let now = self.clock.now();
         let state = &mut *self.state.lock();
         if takes {
-            return account::order(accounts, preferences, now, &mut state.accounts, &mut state.rng);
+            return account::order(accounts, preferences, now, &mut state.memory.accounts, &mut state.rng);
         }
-        account::order(accounts, preferences, now, &mut state.accounts.clone(), &mut state.rng.clone())
-    }
-
-    /// A copy of what the strategies of accounts remember.
-    pub(crate) fn accounts(&self) -> account::Memory {
-        self.state.lock().accounts.clone()
+        account::order(accounts, preferences, now, &mut state.memory.accounts.clone(), &mut state.rng.clone())
     }
 
     /// An account is asked.
     pub(crate) fn account_asked(&self, connection: &ConnectionId) {
         let now = self.clock.now();
-        self.state.lock().accounts.counts.add(connection.as_str(), now);
+        self.state.lock().memory.accounts.counts.add(connection.as_str(), now);
     }
 
     /// Looks at which account each session is with.
@@ -202,18 +191,21 @@ impl RoutingHandle {
         self.state.lock().memory.clone()
     }
 
-    /// What the plan of a request would be: nobody's turn is taken. The memory it was made with goes along, for the figures.
+    /// What the plan of a request would be: nobody's turn is taken. The memory it was made with goes along, for the figures,
+    /// and what accounts would be chosen by.
     pub(crate) fn preview(
         &self,
         route: &Route<'_>,
         expansion: Expansion,
         view: &View<'_>,
-    ) -> (Result<Plan, Refusal>, Memory) {
+    ) -> (Result<Plan, Refusal>, Memory, Foresight) {
         let (mut memory, mut rng) = {
             let state = self.state.lock();
             (state.memory.clone(), state.rng.clone())
         };
-        (routing::plan(route, expansion, view, &mut memory, &mut rng), memory)
+        let planned = routing::plan(route, expansion, view, &mut memory, &mut rng);
+        let foresight = Foresight::new(memory.accounts.clone(), rng);
+        (planned, memory, foresight)
     }
 
     /// The numbers of a combo; `work_out` is asked when combo or settings are others than last time.

@@ -109,13 +109,14 @@ function Parts({ label, parts }: { label: string; parts: readonly Part[] }) {
         .map((part) => {
           const name = names[part.factor] ?? part.factor;
           const [value, most] = [format.hundredths(part.share), format.hundredths(part.weight)];
+          const said = words.preview.part(name, value, most);
           return (
             <li
               key={part.factor}
-              title={`${part.factor}: ${words.preview.part(name, value, most)}`}
+              title={`${part.factor}: ${said}${part.known ? "" : `. ${words.preview.countsAs}`}`}
               className="flex items-center gap-2 text-xs"
             >
-              <span className="w-32 shrink-0 truncate text-ink-soft">{name}</span>
+              <span className={cn("w-32 shrink-0 truncate", part.known ? "text-ink-soft" : "text-ink-faint")}>{name}</span>
               <span aria-hidden className="min-w-0 flex-1">
                 <span
                   className="block h-2 overflow-hidden rounded-sm bg-accent-soft inset-ring inset-ring-line"
@@ -124,6 +125,7 @@ function Parts({ label, parts }: { label: string; parts: readonly Part[] }) {
                   <span className="block h-full bg-accent" style={{ width: `${Math.min(1, part.value) * 100}%` }} />
                 </span>
               </span>
+              {!part.known && <span className="shrink-0 text-ink-faint">{words.preview.notKnown}</span>}
               <span className="w-8 shrink-0 text-right">{value}</span>
             </li>
           );

@@ -53,9 +53,10 @@ describe("what a request would do now", () => {
 
   it("breaks a score into its parts", async () => {
     const factors = [
-      { factor: "quota", value: 0.5, weight: 0.2, share: 0.1 },
-      { factor: "health", value: 1, weight: 0.6, share: 0.6 },
-      { factor: "taskFit", value: 0.9, weight: 0, share: 0 },
+      { factor: "quota", value: 0.5, weight: 0.2, share: 0.1, known: true },
+      { factor: "quality", value: 0.5, weight: 0.03, share: 0.015, known: false },
+      { factor: "health", value: 1, weight: 0.6, share: 0.6, known: true },
+      { factor: "taskFit", value: 0.9, weight: 0, share: 0, known: true },
     ];
     const said = preview({ strategy: "auto", targets: [target(1, "claude", { score: 0.7, factors })] });
     const { user } = open(at, fakeHost(gateway(said)));
@@ -65,12 +66,15 @@ describe("what a request would do now", () => {
     expect(parts.getAllByRole("listitem").map(({ textContent }) => textContent)).toEqual([
       "Health0.60",
       "Quota left0.10",
+      "Quality so farnot known0.02",
     ]);
     expect(screen.queryByText(/Fit for the task/)).toBeNull();
   });
 
   it("shows the figure that a strategy compares, with its unit", async () => {
-    const figure = (factor: string, value: number): PreviewedFactor[] => [{ factor, value, weight: null, share: null }];
+    const figure = (factor: string, value: number): PreviewedFactor[] => [
+      { factor, value, weight: null, share: null, known: true },
+    ];
     const said = preview({
       strategy: "headroom",
       targets: [

@@ -1,5 +1,7 @@
 //! Facts that are no outcome: what replies announced, what refusals taught.
 
+use std::sync::Arc;
+
 use domain::{ConnectionId, ProviderId, Quota, Timestamp};
 use http::HeaderMap;
 
@@ -46,17 +48,18 @@ impl Engine {
     /// Only what a person would see is told and stored: headers come with every reply.
     fn absorb(&mut self, connection: &ConnectionId, news: Quota, effects: &mut Effects) {
         let known = self.quotas.entry(connection.clone()).or_default();
-        let before = known.clone();
-        known.absorb(news);
+        let before = Arc::clone(known);
+        Arc::make_mut(known).absorb(news);
         if known.looks_like(&before) {
             return;
         }
         effects.events.push(Event::QuotaChanged { connection: connection.clone() });
-        effects.rows.push(Row::Quota(StoredQuota { connection: connection.clone(), quota: known.clone() }));
+        effects.rows.push(Row::Quota(StoredQuota { connection: connection.clone(), quota: Quota::clone(known) }));
     }
 
-    /// What is known about an account's quota; none, nothing.
-    pub fn quota(&self, connection: &ConnectionId) -> Option<&Quota> {
+    /// What is known about an account's quota; none, nothing. Shared by everyone who holds it: a plan weighs one account for
+    /// many models.
+    pub fn quota(&self, connection: &ConnectionId) -> Option<&Arc<Quota>> {
         self.quotas.get(connection)
     }
 

@@ -1,6 +1,7 @@
 //! What outlives a restart (resilience specification, 25, 2.9, 4.6 and 11.6).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::health::TestStatus;
 use domain::{ConnectionId, Reason, Timestamp};
@@ -25,7 +26,7 @@ impl Engine {
             breakers: Breakers::restore(stored.breakers, now),
             lockouts: ModelLockouts::restore(lockouts, now),
             connections,
-            quotas: stored.quotas.into_iter().map(|row| (row.connection, row.quota)).collect(),
+            quotas: stored.quotas.into_iter().map(|row| (row.connection, Arc::new(row.quota))).collect(),
             ..Engine::default()
         };
         for sighting in stored.egress {

@@ -30,8 +30,9 @@ pub trait Book {
     fn resolve(&self, written: &str) -> Option<(ProviderId, String)>;
     /// The accounts at a provider that could serve a model, first choice first.
     fn accounts(&self, provider: &ProviderId, model: &str) -> Vec<ConnectionId>;
-    /// Completes a target with its facts and the Engine's word: of its account, or the best of those it may use.
-    fn complete(&self, target: &mut Target);
+    /// Completes a target with its facts and the Engine's word: of its account, or the best of those it may use. Whose
+    /// quota runs out is a matter of the strategy that will compare the target.
+    fn complete(&self, target: &mut Target, strategy: Strategy);
 }
 
 /// Who asks, as far as that limits what may be asked.
@@ -204,7 +205,7 @@ impl<B: Book> Walk<'_, B> {
             if !allows(&target.allowed_connections, pinned) {
                 return expansion.skip(&target.execution_key, name, "key_allow_list");
             }
-            return self.finish(target, expansion);
+            return self.finish(target, at, expansion);
         }
         if at.strategy.compares_accounts() {
             let mut accounts = self.book.accounts(&target.provider, &target.model);
@@ -213,17 +214,17 @@ impl<B: Book> Walk<'_, B> {
                 let mut one = target.clone();
                 one.execution_key = format!("{}@{account}", target.execution_key);
                 one.connection = Some(account.clone());
-                self.finish(one, expansion);
+                self.finish(one, at, expansion);
             }
             if !accounts.is_empty() {
                 return;
             }
         }
-        self.finish(target, expansion);
+        self.finish(target, at, expansion);
     }
 
-    fn finish(&self, mut target: Target, expansion: &mut Expansion) {
-        self.book.complete(&mut target);
+    fn finish(&self, mut target: Target, at: &At, expansion: &mut Expansion) {
+        self.book.complete(&mut target, at.strategy);
         expansion.targets.push(target);
     }
 }

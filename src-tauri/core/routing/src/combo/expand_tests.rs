@@ -37,7 +37,7 @@ impl Book for Shelf {
         if provider.as_str() == "acme" { vec!["a1".into(), "a2".into()] } else { vec!["o1".into()] }
     }
 
-    fn complete(&self, target: &mut Target) {
+    fn complete(&self, target: &mut Target, _: Strategy) {
         target.facts.pool_size = 7;
     }
 }

@@ -41,7 +41,7 @@ pub struct Terminal<'a> {
     /// Targets it came to, those left out included.
     pub pool_size: usize,
     /// Who was left out, nested combos included ([`crate::Plan::left_out`]).
-    pub left_out: &'a [(Target, LeftOut)],
+    pub left_out: &'a [(&'a Target, &'a LeftOut)],
     pub journey: &'a Journey,
     /// What ended the walk; none where there was none.
     pub stop: Option<Stop>,
@@ -209,7 +209,7 @@ fn last_status(journey: &Journey) -> Option<u16> {
 }
 
 fn nothing_asked(terminal: &Terminal<'_>) -> (Answer, &'static str) {
-    let all = || terminal.left_out.iter().map(|(_, left_out)| left_out);
+    let all = || terminal.left_out.iter().map(|(_, left_out)| *left_out);
     let spared_all = || all().filter_map(spared);
     let accounts = || spared_all().filter(|exclusion| concerns_account(exclusion));
     let nobody = (plain(404, code::NO_EXECUTABLE_TARGETS), code::NO_EXECUTABLE_TARGETS);
@@ -371,33 +371,7 @@ fn is_break(exclusion: &Exclusion) -> bool {
 fn passes(exclusion: &Exclusion) -> bool {
     let rests = matches!(exclusion.mechanism, Mechanism::ModelLockout | Mechanism::ConnectionCooldown);
     let cause = exclusion.cause.as_ref().and_then(|cause| cause.reason);
-    rests && exclusion.until.is_some() && cause.is_some_and(is_passing)
-}
-
-fn is_passing(cause: Reason) -> bool {
-    match cause {
-        Reason::RateLimit
-        | Reason::ServerError
-        | Reason::Overloaded
-        | Reason::Unreachable
-        | Reason::ConnectionReset
-        | Reason::Tls
-        | Reason::ResponseStartTimeout
-        | Reason::StreamIdleTimeout
-        | Reason::StreamCut
-        | Reason::EmptyOrGarbled
-        | Reason::ContentStall
-        | Reason::EarlyEof => true,
-        Reason::Auth
-        | Reason::Unknown
-        | Reason::QuotaExhausted
-        | Reason::ModelNotFound
-        | Reason::InvalidRequest
-        | Reason::Forbidden
-        | Reason::ModelAccessDenied
-        | Reason::RequestRejected
-        | Reason::ContextOverflow => false,
-    }
+    rests && exclusion.until.is_some() && cause.is_some_and(Reason::passes_soon)
 }
 
 /// The soonest end of a passing limit.

@@ -60,10 +60,11 @@ fn attempt(n: usize, status: u16) -> AttemptRecord {
 
 fn run(strategy: Strategy, left_out: &[(Target, LeftOut)], journey: &Journey, stop: Option<Stop>) -> ComboAnswer {
     let pool_size = left_out.len() + journey.attempts.len();
+    let left_out: Vec<_> = left_out.iter().map(|(target, why)| (target, why)).collect();
     answer(&Terminal {
         strategy,
         pool_size,
-        left_out,
+        left_out: &left_out,
         journey,
         stop,
         timed_out: false,
@@ -261,7 +262,7 @@ fn when_all_refuse_the_refusal_is_the_answer() {
 
 #[test]
 fn what_nobody_could_ever_serve_is_refused_with_the_reason_of_each() {
-    let left_out = [(target(0), LeftOut::Capability(Capability::Vision))];
+    let left_out = [(&target(0), &LeftOut::Capability(Capability::Vision))];
     let journey = Journey::default();
     let terminal = Terminal {
         strategy: Strategy::Priority,

@@ -6,6 +6,8 @@
 //! collecting them. Accounts that are saturated or at their cap stand behind the others and contend only when nobody else
 //! is left: this lowers, it never refuses.
 
+use std::borrow::Borrow;
+
 use domain::Availability;
 use indexmap::IndexMap;
 
@@ -22,7 +24,7 @@ pub struct Deficits(IndexMap<String, IndexMap<String, f64>>);
 
 /// Indexes of the available targets, best first. The winner has paid for its turn; a preview ranks with a clone of the
 /// memory.
-pub fn rank(targets: &[Target], view: &View<'_>, memory: &mut Memory) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, memory: &mut Memory) -> Vec<usize> {
     let mut groups = grouped(targets, view, memory);
     let Some(first) = groups.iter().position(|group| !group.is_empty()) else {
         return Vec::new();
@@ -31,7 +33,8 @@ pub fn rank(targets: &[Target], view: &View<'_>, memory: &mut Memory) -> Vec<usi
     contend(targets, &mut groups[first], saved);
     for group in &mut groups[first + 1..] {
         for contender in group.iter_mut() {
-            contender.deficit = saved.get(&targets[contender.index].execution_key).copied().unwrap_or_default();
+            contender.deficit =
+                saved.get(&targets[contender.index].borrow().execution_key).copied().unwrap_or_default();
         }
         sort(group);
     }
@@ -46,9 +49,9 @@ struct Contender {
 }
 
 /// The available targets: free, at their cap, saturated.
-fn grouped(targets: &[Target], view: &View<'_>, memory: &Memory) -> [Vec<Contender>; 3] {
+fn grouped(targets: &[impl Borrow<Target>], view: &View<'_>, memory: &Memory) -> [Vec<Contender>; 3] {
     let (mut free, mut at_cap, mut saturated) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, target) in targets.iter().enumerate() {
+    for (index, target) in targets.iter().map(Borrow::<Target>::borrow).enumerate() {
         if target.availability != Availability::Available {
             continue;
         }
@@ -67,14 +70,14 @@ fn grouped(targets: &[Target], view: &View<'_>, memory: &Memory) -> [Vec<Contend
 }
 
 /// Gives each its part, puts the winner first and lets it pay.
-fn contend(targets: &[Target], contenders: &mut [Contender], saved: &mut IndexMap<String, f64>) {
-    let weight = |contender: &Contender| f64::from(targets[contender.index].weight.max(1));
+fn contend(targets: &[impl Borrow<Target>], contenders: &mut [Contender], saved: &mut IndexMap<String, f64>) {
+    let weight = |contender: &Contender| f64::from(targets[contender.index].borrow().weight.max(1));
     let sum: f64 = contenders.iter().map(weight).sum();
     // While the winner is the less busy of two, the other saves up; it may not save for a whole flood.
     let most = contenders.len() as f64;
     for contender in contenders.iter_mut() {
         let part = weight(contender) / sum;
-        let key = &targets[contender.index].execution_key;
+        let key = &targets[contender.index].borrow().execution_key;
         contender.deficit = match saved.get_mut(key) {
             Some(deficit) => {
                 *deficit = (*deficit + part).clamp(-most, most);
@@ -92,7 +95,7 @@ fn contend(targets: &[Target], contenders: &mut [Contender], saved: &mut IndexMa
     {
         contenders.swap(0, 1);
     }
-    if let Some(paying) = saved.get_mut(&targets[contenders[0].index].execution_key) {
+    if let Some(paying) = saved.get_mut(&targets[contenders[0].index].borrow().execution_key) {
         *paying -= 1.0;
     }
 }

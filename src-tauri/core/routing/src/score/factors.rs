@@ -4,7 +4,7 @@ use domain::{Millis, Timestamp};
 
 use super::pool::{CostClass, Member, Pool};
 use super::{Factor, unit};
-use crate::target::{Breaker, Tier};
+use crate::target::{Breaker, Telemetry, Tier};
 
 /// What is neither good nor bad.
 const NEUTRAL: f64 = 0.5;
@@ -29,6 +29,27 @@ pub fn value(factor: Factor, member: &Member<'_>, pool: &Pool<'_>) -> f64 {
         Factor::Quality => quality(member),
         Factor::Reliability => reliability(member),
     })
+}
+
+/// Whether anything is behind the value of a factor. What nobody knows, nobody asked for or nobody counts has the value that
+/// the table gives the unknown.
+pub fn is_known(factor: Factor, member: &Member<'_>, pool: &Pool<'_>) -> bool {
+    let facts = &member.target.facts;
+    match factor {
+        Factor::Quota => member.remaining.is_some(),
+        Factor::CostInv => member.cost.is_some(),
+        Factor::LatencyInv => member.latency.is_some(),
+        Factor::Stability => member.deviation.is_some(),
+        Factor::TierPriority => facts.tier != Tier::Unknown || member.next_reset.is_some(),
+        Factor::TierAffinity => member.class.is_some() && pool.hint.class.is_some(),
+        Factor::SpecificityMatch => member.class.is_some() && pool.hint.specificity.is_some(),
+        Factor::ContextAffinity => pool.session_path.is_some(),
+        Factor::SessionAvailability => facts.sessions_free.is_some(),
+        Factor::ResetWindowAffinity => member.next_reset.is_some(),
+        Factor::Quality => facts.quality.is_some(),
+        Factor::Reliability => facts.telemetry.samples >= Telemetry::ENOUGH,
+        Factor::Health | Factor::TaskFit | Factor::ConnectionDensity | Factor::CacheAffinity => true,
+    }
 }
 
 /// The fraction of the quota that is left; unknown, 1.

@@ -35,11 +35,13 @@ pub struct Breakdown {
     pub weight: f64,
     /// `value × weight`: what the factor adds to the score.
     pub share: f64,
+    /// False, nothing is behind the value: it is the one that the unknown has.
+    pub known: bool,
 }
 
-/// The score of a member, 0–1.
-pub fn score(member: &Member<'_>, pool: &Pool<'_>, weights: &Weights) -> f64 {
-    let sum: f64 = weights.active().map(|(factor, weight)| weight * factors::value(factor, member, pool)).sum();
+/// The score of a member, 0–1, by the factors that count ([`Weights::active`]).
+pub fn score(member: &Member<'_>, pool: &Pool<'_>, active: &[(Factor, f64)]) -> f64 {
+    let sum: f64 = active.iter().map(|&(factor, weight)| weight * factors::value(factor, member, pool)).sum();
     unit(sum)
 }
 
@@ -50,7 +52,7 @@ pub fn breakdown(member: &Member<'_>, pool: &Pool<'_>, weights: &Weights) -> Vec
         .map(|&factor| {
             let value = factors::value(factor, member, pool);
             let weight = weights.of(factor);
-            Breakdown { factor, value, weight, share: value * weight }
+            Breakdown { factor, value, weight, share: value * weight, known: factors::is_known(factor, member, pool) }
         })
         .collect()
 }

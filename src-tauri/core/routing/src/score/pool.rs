@@ -1,5 +1,7 @@
 //! The candidates of one request side by side: what each factor needs of a candidate, and what it is compared with.
 
+use std::borrow::Borrow;
+
 use domain::{Timestamp, choice};
 
 use super::fitness::Layers;
@@ -85,23 +87,24 @@ impl<'a> Pool<'a> {
     /// Puts the targets of these indexes side by side. `fitness` answers for a model and is asked once for each member;
     /// `with_prefix` finds the owner of the prompt's prefix, which costs a hash for each member.
     pub fn new(
-        targets: &'a [Target],
+        targets: &'a [impl Borrow<Target>],
         indexes: &[usize],
         view: &View<'a>,
         hint: Hint,
         with_prefix: bool,
-        mut fitness: impl FnMut(&str) -> f64,
+        mut fitness: impl FnMut(&'a str) -> f64,
     ) -> Self {
         let mut members: Vec<Member<'a>> = indexes
             .iter()
-            .map(|&index| Member::new(index, &targets[index], view.now, fitness(&targets[index].model)))
+            .map(|&index| (index, targets[index].borrow()))
+            .map(|(index, target)| Member::new(index, target, view.now, fitness(&target.model)))
             .collect();
         if let (true, Some(key)) = (with_prefix, view.request.cache_key.as_deref()) {
             mark_owner(&mut members, key);
         }
         let session_path = view.request.session_path.as_deref();
         let session_provider = session_path
-            .and_then(|path| targets.iter().find(|target| target.execution_key == path))
+            .and_then(|path| targets.iter().map(Borrow::<Target>::borrow).find(|target| target.execution_key == path))
             .map(|target| target.provider.as_str());
         let mut buffer = Vec::with_capacity(members.len());
         let mut spread =
@@ -113,7 +116,13 @@ impl<'a> Pool<'a> {
     }
 
     /// [`Pool::new`] for a screen: every figure, and fitness without a cache.
-    pub fn explained(targets: &'a [Target], indexes: &[usize], view: &View<'a>, hint: Hint, layers: &Layers) -> Self {
+    pub fn explained(
+        targets: &'a [impl Borrow<Target>],
+        indexes: &[usize],
+        view: &View<'a>,
+        hint: Hint,
+        layers: &Layers,
+    ) -> Self {
         Pool::new(targets, indexes, view, hint, true, |model| layers.fitness(model, view.request.task))
     }
 }

@@ -1,6 +1,6 @@
 //! Targets and statistics that tests of scoring and choosing share.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use domain::quota::{Quota, Window};
 use domain::{Availability, Exclusion, Mechanism, Timestamp};
@@ -46,9 +46,9 @@ pub(crate) fn view(request: &RequestFacts) -> View<'_> {
 }
 
 /// A quota with one window.
-pub(crate) fn quota(window: &str, used: f64, reset_at: Option<Timestamp>) -> Quota {
+pub(crate) fn quota(window: &str, used: f64, reset_at: Option<Timestamp>) -> Arc<Quota> {
     let window = (window.to_owned(), Window { percent_used: Some(used), reset_at });
-    Quota { windows: [window].into(), fetched_at: NOW, ..Quota::default() }
+    Arc::new(Quota { windows: [window].into(), fetched_at: NOW, ..Quota::default() })
 }
 
 pub(crate) fn telemetry(p95: f64, deviation: f64, success: f64) -> Telemetry {

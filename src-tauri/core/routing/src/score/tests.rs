@@ -184,7 +184,7 @@ proptest! {
         let pool = Pool::explained(&targets, &all, &view(&request), hint, &Layers::default());
         let weights = Weights::default();
         for member in &pool.members {
-            let total = score(member, &pool, &weights);
+            let total = score(member, &pool, &weights.active());
             let parts = breakdown(member, &pool, &weights);
             prop_assert!((0.0..=1.0).contains(&total));
             prop_assert!(parts.iter().all(|part| (0.0..=1.0).contains(&part.value)));

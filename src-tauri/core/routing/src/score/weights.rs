@@ -172,8 +172,8 @@ impl Weights {
     }
 
     /// The factors that count, with their weights.
-    pub fn active(&self) -> impl Iterator<Item = (Factor, f64)> + '_ {
-        Factor::ALL.into_iter().zip(self.0).filter(|(_, weight)| *weight > 0.0)
+    pub fn active(&self) -> Vec<(Factor, f64)> {
+        Factor::ALL.into_iter().zip(self.0).filter(|(_, weight)| *weight > 0.0).collect()
     }
 }
 

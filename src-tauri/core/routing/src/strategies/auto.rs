@@ -14,6 +14,7 @@ mod router;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use domain::model_name::glob_matches;
@@ -132,7 +133,7 @@ const ASSUMED_TOKENS: u64 = 1_000;
 ///
 /// When the budget is strict and nothing fits it.
 pub fn rank(
-    targets: &[Target],
+    targets: &[impl Borrow<Target>],
     view: &View<'_>,
     scene: &Scene<'_>,
     memory: &mut Memory,
@@ -175,7 +176,7 @@ pub fn rank(
 
 /// Each available target with every factor of its score, in the order of the list: what the preview shows. Changes
 /// nothing.
-pub fn explain(targets: &[Target], view: &View<'_>, scene: &Scene<'_>) -> Vec<(usize, Vec<Breakdown>)> {
+pub fn explain(targets: &[impl Borrow<Target>], view: &View<'_>, scene: &Scene<'_>) -> Vec<(usize, Vec<Breakdown>)> {
     let available: Vec<usize> = available(targets).collect();
     let weights = scene.profile.weights(&view.config.auto_config);
     let pool = Pool::explained(targets, &available, view, scene.profile.hint, scene.layers);
@@ -191,23 +192,28 @@ struct Ranked<'m, 'a> {
     estimate: f64,
 }
 
-fn available(targets: &[Target]) -> impl Iterator<Item = usize> + '_ {
+fn available(targets: &[impl Borrow<Target>]) -> impl Iterator<Item = usize> + '_ {
     targets
         .iter()
         .enumerate()
-        .filter(|(_, target)| target.availability == Availability::Available)
+        .filter(|(_, target)| (*target).borrow().availability == Availability::Available)
         .map(|(index, _)| index)
 }
 
 /// Available targets without an open breaker and in the candidate pool, which gives way.
-fn candidates(targets: &[Target], config: &AutoConfig, left_out: &mut Vec<(usize, LeftOut)>) -> Vec<usize> {
+fn candidates(
+    targets: &[impl Borrow<Target>],
+    config: &AutoConfig,
+    left_out: &mut Vec<(usize, LeftOut)>,
+) -> Vec<usize> {
     let (open, closed): (Vec<usize>, Vec<usize>) =
-        available(targets).partition(|&index| targets[index].facts.breaker == Breaker::Open);
+        available(targets).partition(|&index| targets[index].borrow().facts.breaker == Breaker::Open);
     left_out.extend(open.into_iter().map(|index| (index, LeftOut::CircuitOpen)));
     if config.candidate_pool.is_empty() {
         return closed;
     }
-    let (inside, outside): (Vec<usize>, Vec<usize>) = closed.iter().partition(|&&index| named(&targets[index], config));
+    let (inside, outside): (Vec<usize>, Vec<usize>) =
+        closed.iter().partition(|&&index| named(targets[index].borrow(), config));
     if inside.is_empty() {
         return closed;
     }
@@ -222,7 +228,7 @@ fn named(target: &Target, config: &AutoConfig) -> bool {
 }
 
 fn pool<'a>(
-    targets: &'a [Target],
+    targets: &'a [impl Borrow<Target>],
     candidates: &[usize],
     view: &View<'a>,
     scene: &Scene<'_>,
@@ -231,17 +237,25 @@ fn pool<'a>(
 ) -> Pool<'a> {
     let with_prefix = weights.of(Factor::CacheAffinity) > 0.0;
     let with_fitness = weights.of(Factor::TaskFit) > 0.0;
-    Pool::new(targets, candidates, view, scene.profile.hint, with_prefix, |model| {
-        if with_fitness { cache.fitness(scene.layers, model, view.request.task) } else { 0.0 }
+    // The accounts of a step stand side by side, and have its model.
+    let mut last: Option<(&str, f64)> = None;
+    Pool::new(targets, candidates, view, scene.profile.hint, with_prefix, |model| match last {
+        _ if !with_fitness => 0.0,
+        Some((known, fitness)) if known == model => fitness,
+        Some(_) | None => {
+            let fitness = cache.fitness(scene.layers, model, view.request.task);
+            last = Some((model, fitness));
+            fitness
+        }
     })
 }
 
 fn scores(pool: &Pool<'_>, weights: &Weights, profile: &Profile) -> Vec<Scored> {
-    let near = profile.quota_warning;
+    let (near, active) = (profile.quota_warning, weights.active());
     let one = |member: &Member<'_>| {
         let penalised = member.remaining.is_some_and(|left| left <= near);
         let factor = if penalised { SOFT_QUOTA_FACTOR } else { 1.0 };
-        Scored { index: member.index, score: score::score(member, pool, weights) * factor, penalised }
+        Scored { index: member.index, score: score::score(member, pool, &active) * factor, penalised }
     };
     pool.members.iter().map(one).collect()
 }

@@ -4,6 +4,7 @@
 //! `connection:<id>`, or `execution:<key>` where no account is fixed. Everyone scores alone, so an account that leaves
 //! moves only its own conversations, and one that joins takes only its share. Without a key the listed order.
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 
 use sha2::{Digest, Sha256};
@@ -16,10 +17,10 @@ use crate::view::View;
 pub const LONGEST_KEY: usize = 4_096;
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>) -> Vec<usize> {
     let Some(key) = &view.request.cache_key else { return (0..targets.len()).collect() };
     let begun = begin(key);
-    rising(targets.iter().map(|target| Reverse(end(begun.clone(), target))), Ord::cmp)
+    rising(targets.iter().map(|target| Reverse(end(begun.clone(), target.borrow()))), Ord::cmp)
 }
 
 /// How strongly a key belongs to a target.

@@ -1,13 +1,14 @@
 //! Context optimised: the largest context window. Known ones first; between equals the order of the list.
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 
 use super::rising;
 use crate::target::Target;
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target]) -> Vec<usize> {
-    rising(targets.iter().map(|target| Reverse(target.facts.context_window)), Ord::cmp)
+pub fn rank(targets: &[impl Borrow<Target>]) -> Vec<usize> {
+    rising(targets.iter().map(|target| Reverse(target.borrow().facts.context_window)), Ord::cmp)
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 //! Between equals the lower output price, then the order of the list. Free is 0 and first; unknown is not free and comes
 //! after everything known.
 
+use std::borrow::Borrow;
+
 use super::rising;
 use crate::target::Target;
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target]) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>]) -> Vec<usize> {
     let prices = |target: &Target| (price(target.facts.input_price), price(target.facts.output_price));
-    rising(targets.iter().map(prices), |a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
+    rising(targets.iter().map(|target| prices(target.borrow())), |a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
 }
 
 fn price(stated: Option<f64>) -> f64 {

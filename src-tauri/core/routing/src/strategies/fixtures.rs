@@ -1,5 +1,7 @@
 //! Targets and views for the tests of all strategies, and the laws they share.
 
+use std::sync::Arc;
+
 use domain::quota::{Quota, Window};
 use domain::{Availability, Timestamp};
 use rand_chacha::ChaCha8Rng;
@@ -45,16 +47,16 @@ pub(crate) fn each<T>(values: impl IntoIterator<Item = T>, set: impl Fn(&mut Tar
 }
 
 /// Windows by name: fraction used, milliseconds until the reset.
-pub(crate) fn quota(windows: &[(&str, Option<f64>, Option<u64>)]) -> Quota {
+pub(crate) fn quota(windows: &[(&str, Option<f64>, Option<u64>)]) -> Arc<Quota> {
     let window = |used, reset: Option<u64>| Window {
         percent_used: used,
         reset_at: reset.map(|wait| Timestamp::from_millis(NOW.as_millis() + wait)),
     };
-    Quota {
+    Arc::new(Quota {
         windows: windows.iter().map(|&(name, used, reset)| (name.to_owned(), window(used, reset))).collect(),
         fetched_at: NOW,
         ..Quota::default()
-    }
+    })
 }
 
 /// What a view borrows.

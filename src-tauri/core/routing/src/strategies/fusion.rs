@@ -5,6 +5,7 @@
 //! answered, stragglers get `stragglerGraceMs` more; altogether the panel has `panelHardTimeoutMs` (gateway specification,
 //! 3.4).
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use domain::Timestamp;
@@ -25,7 +26,7 @@ pub enum Judge {
 }
 
 /// The judge of a panel, and whether somebody chose it.
-pub fn judge(targets: &[Target], view: &View<'_>) -> (Judge, bool) {
+pub fn judge(targets: &[impl Borrow<Target>], view: &View<'_>) -> (Judge, bool) {
     let Some(named) = view.config.fusion.judge_model.as_deref().filter(|name| !name.is_empty()) else {
         return (Judge::Target(0), false);
     };
@@ -34,7 +35,13 @@ pub fn judge(targets: &[Target], view: &View<'_>) -> (Judge, bool) {
             .split_once('/')
             .is_some_and(|(provider, model)| target.provider.as_str() == provider && target.model == model)
     };
-    (targets.iter().position(is).map_or_else(|| Judge::Named(named.to_owned()), Judge::Target), true)
+    (
+        targets
+            .iter()
+            .position(|target| is(target.borrow()))
+            .map_or_else(|| Judge::Named(named.to_owned()), Judge::Target),
+        true,
+    )
 }
 
 /// Whether a request is for one model alone: a panel has no tools and cannot answer calls.

@@ -3,6 +3,8 @@
 //! What is unknown counts as free: an account nobody spoke of must be tried before anyone can speak of it. Between equals
 //! the order of the list.
 
+use std::borrow::Borrow;
+
 use domain::Timestamp;
 
 use super::falling;
@@ -11,8 +13,8 @@ use crate::view::View;
 use crate::window;
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>) -> Vec<usize> {
-    falling(targets.iter().map(|target| free(target, view.now)))
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>) -> Vec<usize> {
+    falling(targets.iter().map(|target| free(target.borrow(), view.now)))
 }
 
 /// Fraction of the account that is free, 0–1.

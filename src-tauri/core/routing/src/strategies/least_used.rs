@@ -3,6 +3,8 @@
 //! A count fades: `c ← c · e^(−Δt / 6 h)`, so that an account added later is not flooded until it has caught up with years.
 //! Between equals the order of the list. A request counts when it is sent, so that parallel requests spread.
 
+use std::borrow::Borrow;
+
 use domain::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +79,8 @@ impl Default for Counts {
 }
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>, counts: &Counts) -> Vec<usize> {
-    rising(targets.iter().map(|target| counts.of(&target.execution_key, view.now)), f64::total_cmp)
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, counts: &Counts) -> Vec<usize> {
+    rising(targets.iter().map(|target| counts.of(&target.borrow().execution_key, view.now)), f64::total_cmp)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! Forgotten when it fails. Put down in the store, so that a restart keeps it.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use domain::{ConnectionId, ProviderId};
@@ -69,7 +70,7 @@ impl Default for LastGood {
 }
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>, last: &LastGood) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, last: &LastGood) -> Vec<usize> {
     match find(targets, view, last) {
         Some(index) => with_first(index, targets.len()),
         None => (0..targets.len()).collect(),
@@ -77,9 +78,9 @@ pub fn rank(targets: &[Target], view: &View<'_>, last: &LastGood) -> Vec<usize> 
 }
 
 /// The target where the combo last succeeded, by index.
-pub fn find(targets: &[Target], view: &View<'_>, last: &LastGood) -> Option<usize> {
+pub fn find(targets: &[impl Borrow<Target>], view: &View<'_>, last: &LastGood) -> Option<usize> {
     let place = last.of(view.combo)?;
-    targets.iter().position(|target| place.is(target))
+    targets.iter().position(|target| place.is(target.borrow()))
 }
 
 impl Place {

@@ -5,6 +5,8 @@
 //! lower index. The rest keeps its order. Comparing two instead of taking the best of all keeps parallel requests from
 //! rushing to the same target.
 
+use std::borrow::Borrow;
+
 use rand::{Rng, RngExt};
 
 use super::with_first;
@@ -15,7 +17,7 @@ const UNKNOWN_SPEED: f64 = 0.25;
 const HALF_OPEN: f64 = 0.25;
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], rng: &mut impl Rng) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>], rng: &mut impl Rng) -> Vec<usize> {
     let count = targets.len();
     if count < 2 {
         return (0..count).collect();
@@ -23,7 +25,7 @@ pub fn rank(targets: &[Target], rng: &mut impl Rng) -> Vec<usize> {
     let one = rng.random_range(0..count);
     let other = (one + rng.random_range(1..count)) % count;
     let (low, high) = (one.min(other), one.max(other));
-    let better = if score(&targets[high]) > score(&targets[low]) { high } else { low };
+    let better = if score(targets[high].borrow()) > score(targets[low].borrow()) { high } else { low };
     with_first(better, count)
 }
 

@@ -2,16 +2,18 @@
 //!
 //! Ignores everything else: load, price, speed.
 
+use std::borrow::Borrow;
+
 use crate::combo::CompositeTiers;
 use crate::target::Target;
 
 /// Indexes into `targets`: those of the default tier's step, then along its fallbacks, then the rest as listed.
-pub fn rank(targets: &[Target], tiers: Option<&CompositeTiers>) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>], tiers: Option<&CompositeTiers>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..targets.len()).collect();
     if let Some(tiers) = tiers {
         let chain = tiers.chain();
         let place = |target: &Target| chain.iter().position(|step| *step == target.step_id()).unwrap_or(chain.len());
-        order.sort_by_cached_key(|&index| place(&targets[index]));
+        order.sort_by_cached_key(|&index| place(targets[index].borrow()));
     }
     order
 }

@@ -14,8 +14,10 @@
 //! account is spared: `total ×= max(.05, remaining / guard)`. An account at its limit is last. Scores within the tie band
 //! of the best take turns.
 
+use std::borrow::Borrow;
+
+use domain::quota::Window;
 use domain::quota::window::{MONTHLY, SESSION, WEEKLY};
-use domain::quota::{Quota, Window};
 use domain::{Millis, Timestamp};
 
 use super::falling;
@@ -40,8 +42,8 @@ const WEEKLY_SHAPE: Shape = Shape { length: Millis::days(7), rest: 0.25, urgency
 const MONTHLY_SHAPE: Shape = Shape { length: Millis::days(30), rest: 0.25, urgency: 0.75 };
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
-    let scores: Vec<f64> = targets.iter().map(|target| score(target, view.config, view.now)).collect();
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
+    let scores: Vec<f64> = targets.iter().map(|target| score(target.borrow(), view.config, view.now)).collect();
     let mut order = falling(scores.iter().copied());
     let Some(&best) = order.first() else { return order };
     let band = view.config.reset_aware_tie_band_percent / 100.0;
@@ -65,15 +67,16 @@ pub fn score(target: &Target, config: &Config, now: Timestamp) -> f64 {
     if window::is_exhausted(quota, &target.model, now) {
         return f64::NEG_INFINITY;
     }
-    let known = |name: &str, shape: &Shape| quota.windows.get(name).and_then(|window| of_window(window, shape, now));
-    let session = known(SESSION, &SESSION_SHAPE).unwrap_or(UNKNOWN);
-    let long = match (known(WEEKLY, &WEEKLY_SHAPE), known(MONTHLY, &MONTHLY_SHAPE)) {
+    let [session, weekly, monthly] = [SESSION, WEEKLY, MONTHLY].map(|name| quota.windows.get(name));
+    let known = |window: Option<&Window>, shape: &Shape| window.and_then(|window| of_window(window, shape, now));
+    let short = known(session, &SESSION_SHAPE).unwrap_or(UNKNOWN);
+    let long = match (known(weekly, &WEEKLY_SHAPE), known(monthly, &MONTHLY_SHAPE)) {
         (Some(weekly), Some(monthly)) => 0.75 * weekly + 0.25 * monthly,
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) => UNKNOWN,
     };
-    let total = config.reset_aware_session_weight * session + config.reset_aware_weekly_weight * long;
-    total * guard(quota, config, now)
+    let total = config.reset_aware_session_weight * short + config.reset_aware_weekly_weight * long;
+    total * guard(session, config, now)
 }
 
 fn of_window(window: &Window, shape: &Shape, now: Timestamp) -> Option<f64> {
@@ -86,9 +89,9 @@ fn of_window(window: &Window, shape: &Shape, now: Timestamp) -> Option<f64> {
 }
 
 /// What an account whose session runs out is worth the less.
-fn guard(quota: &Quota, config: &Config, now: Timestamp) -> f64 {
+fn guard(session: Option<&Window>, config: &Config, now: Timestamp) -> f64 {
     let line = config.reset_aware_exhaustion_guard_percent / 100.0;
-    match window::remaining_of(quota, SESSION, now) {
+    match session.and_then(|session| window::remaining(session, now)) {
         Some(left) if left < line => (left / line).max(LEAST_GUARD),
         Some(_) | None => 1.0,
     }
@@ -96,10 +99,14 @@ fn guard(quota: &Quota, config: &Config, now: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use domain::quota::Quota;
+
     use super::super::fixtures::{NOW, World, each, quota};
     use super::*;
 
-    fn of(quota: Option<Quota>) -> f64 {
+    fn of(quota: Option<Arc<Quota>>) -> f64 {
         let targets = each([quota], |target, quota| target.facts.quota = quota);
         score(&targets[0], &Config::default(), NOW)
     }
@@ -139,7 +146,7 @@ mod tests {
         }
         assert_eq!(of(None), 0.5);
         assert_eq!(scored(&[("session", Some(1.0), None)]), f64::NEG_INFINITY);
-        let said = Quota { limit_reached: true, ..quota(&[]) };
+        let said = Arc::new(Quota { limit_reached: true, ..Quota::default() });
         assert_eq!(of(Some(said)), f64::NEG_INFINITY);
     }
 

@@ -4,6 +4,8 @@
 //! several the soonest; of any window where none of them is known; unknown comes last of all that can serve. Those within
 //! `resetWindowTieBandMs` of the soonest take turns. The exhausted go to the end: their reset is near, but they cannot serve.
 
+use std::borrow::Borrow;
+
 use domain::Millis;
 use domain::quota::Quota;
 use domain::quota::window::SESSION;
@@ -16,8 +18,8 @@ use crate::view::View;
 use crate::window;
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
-    let keys: Vec<(bool, Millis)> = targets.iter().map(|target| key(target, view)).collect();
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, turns: &mut Turns) -> Vec<usize> {
+    let keys: Vec<(bool, Millis)> = targets.iter().map(|target| key(target.borrow(), view)).collect();
     let mut order = rising(keys.iter().copied(), Ord::cmp);
     let Some(&soonest) = order.first() else { return order };
     let (exhausted, wait) = keys[soonest];

@@ -3,6 +3,7 @@
 //! The first card of a new deck differs from the last of the old one, where there are two. When the set of targets changes,
 //! a new deck is shuffled. The rest is shuffled anew for every request.
 
+use std::borrow::Borrow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rand::seq::SliceRandom;
@@ -36,14 +37,14 @@ impl Default for Decks {
 }
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>, decks: &mut Decks, rng: &mut impl Rng) -> Vec<usize> {
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, decks: &mut Decks, rng: &mut impl Rng) -> Vec<usize> {
     let Some(first) = deal(targets, view.combo, decks, rng) else { return Vec::new() };
     let mut order = super::with_first(first, targets.len());
     order[1..].shuffle(rng);
     order
 }
 
-fn deal(targets: &[Target], combo: &str, decks: &mut Decks, rng: &mut impl Rng) -> Option<usize> {
+fn deal(targets: &[impl Borrow<Target>], combo: &str, decks: &mut Decks, rng: &mut impl Rng) -> Option<usize> {
     let fingerprint = fingerprint(targets);
     let mut deck = decks.0.remove(combo).unwrap_or(Deck { fingerprint, cards: Vec::new(), last: String::new() });
     if deck.cards.is_empty() || deck.fingerprint != fingerprint {
@@ -51,27 +52,27 @@ fn deal(targets: &[Target], combo: &str, decks: &mut Decks, rng: &mut impl Rng) 
         deck.fingerprint = fingerprint;
     }
     let card = deck.cards.pop()?;
-    deck.last.clone_from(&targets[card].execution_key);
+    deck.last.clone_from(&targets[card].borrow().execution_key);
     decks.0.insert(combo, deck);
     Some(card)
 }
 
 /// A new deck whose next card is not `last`.
-fn shuffled(targets: &[Target], last: &str, rng: &mut impl Rng) -> Vec<usize> {
+fn shuffled(targets: &[impl Borrow<Target>], last: &str, rng: &mut impl Rng) -> Vec<usize> {
     let mut cards: Vec<usize> = (0..targets.len()).collect();
     cards.shuffle(rng);
     let count = cards.len();
-    if count > 1 && targets[cards[count - 1]].execution_key == last {
+    if count > 1 && targets[cards[count - 1]].borrow().execution_key == last {
         let other = rng.random_range(0..count - 1);
         cards.swap(other, count - 1);
     }
     cards
 }
 
-fn fingerprint(targets: &[Target]) -> u64 {
+fn fingerprint(targets: &[impl Borrow<Target>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for target in targets {
-        target.execution_key.hash(&mut hasher);
+        target.borrow().execution_key.hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -114,6 +115,6 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(rank(&targets(1), &world.view(), &mut decks, &mut rng), [0]);
         }
-        assert_eq!(rank(&[], &world.view(), &mut decks, &mut rng), [0_usize; 0]);
+        assert_eq!(rank(&targets(0), &world.view(), &mut decks, &mut rng), [0_usize; 0]);
     }
 }

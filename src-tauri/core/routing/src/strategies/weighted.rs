@@ -4,6 +4,7 @@
 //! stays as a fallback. The rest follows by falling weight. Targets of one step keep their order. A drawn step may serve
 //! several requests in a row (`stickyWeightedLimit`). Only steps with a target that may be tried take part.
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -34,14 +35,15 @@ impl Default for Streaks {
 }
 
 /// Indexes into `targets`.
-pub fn rank(targets: &[Target], view: &View<'_>, streaks: &mut Streaks, rng: &mut impl Rng) -> Vec<usize> {
-    let steps: BTreeMap<usize, &Target> = targets.iter().rev().map(|target| (target.top, target)).collect();
+pub fn rank(targets: &[impl Borrow<Target>], view: &View<'_>, streaks: &mut Streaks, rng: &mut impl Rng) -> Vec<usize> {
+    let targets = || targets.iter().map(Borrow::<Target>::borrow);
+    let steps: BTreeMap<usize, &Target> = targets().rev().map(|target| (target.top, target)).collect();
     let Some(drawn) = again(&steps, view, streaks).or_else(|| draw(&steps, rng)) else { return Vec::new() };
     if let Some(target) = steps.get(&drawn) {
         streaks.count(view.combo, target.step_id());
     }
     let key = |target: &Target| (target.top != drawn, Reverse(target.weight), target.top);
-    rising(targets.iter().map(key), Ord::cmp)
+    rising(targets().map(key), Ord::cmp)
 }
 
 /// The step of the running streak, if it has requests left and may still be tried.

@@ -108,6 +108,7 @@ fn factors(figures: &routing::explanation::Explanation) -> Vec<PreviewedFactor> 
                 value: figure.value,
                 weight: None,
                 share: None,
+                known: true,
             })
             .collect();
     }
@@ -118,6 +119,7 @@ fn factors(figures: &routing::explanation::Explanation) -> Vec<PreviewedFactor> 
             value: part.value,
             weight: Some(part.weight),
             share: Some(part.share),
+            known: part.known,
         })
         .collect()
 }

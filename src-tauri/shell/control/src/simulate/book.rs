@@ -6,12 +6,12 @@ use catalog::Provider;
 use domain::client_key::ClientKey;
 use domain::wire::reason;
 use domain::{Availability, Candidate, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId, Timestamp};
-use gateway::{Entry, Telemetries, catalogued, models_of, weighed};
+use gateway::{Entry, Telemetries, catalogued, models_of, sessions_free, weighed};
 use resilience::{Admission, Caller, Engine};
 use routing::Target;
 use routing::account::{self, Accounts};
 use routing::auto_name::Listed;
-use routing::combo::{Book, Combo, Config};
+use routing::combo::{Book, Combo, Config, Strategy};
 use routing::target::Facts;
 
 use super::ground::Ground;
@@ -42,6 +42,10 @@ impl ReplayBook<'_> {
 
     /// May this account be asked now?
     pub(super) fn word(&self, candidate: &Candidate) -> Availability {
+        self.word_for(candidate, self.quota_cutoff)
+    }
+
+    fn word_for(&self, candidate: &Candidate, quota_cutoff: bool) -> Availability {
         let Some(entry) = self.ground.connections.get(&candidate.connection) else { return switched_off() };
         if self.key.is_some_and(|key| !key.allows_connection(&candidate.connection)) {
             let barred = Exclusion::lasting(Mechanism::KeyAllowList, reason::KEY_ALLOW_LIST);
@@ -52,7 +56,7 @@ impl ReplayBook<'_> {
         }
         let Some(provider) = self.ground.catalog.get(&candidate.provider) else { return switched_off() };
         let limits = entry.connection.limits(provider.limits);
-        let ask = Admission { quota_cutoff: self.quota_cutoff, ..Admission::new(candidate, &limits, self.caller) };
+        let ask = Admission { quota_cutoff, ..Admission::new(candidate, &limits, self.caller) };
         self.engine.availability(&ask, &self.ground.settings.resilience, self.now)
     }
 
@@ -84,7 +88,7 @@ impl ReplayBook<'_> {
         listed
     }
 
-    fn facts(
+    pub(super) fn facts(
         &self,
         provider: &Provider,
         model: &str,
@@ -93,11 +97,12 @@ impl ReplayBook<'_> {
     ) -> Facts {
         let settings = &self.ground.settings.resilience;
         let active = entries.iter().filter(|entry| entry.connection.is_active).count();
-        let in_flight = entries.iter().map(|entry| self.engine.in_flight(&entry.connection.id)).min();
+        let in_flight = || entries.iter().map(|entry| self.engine.in_flight(&entry.connection.id));
         Facts {
             max_tools: self.engine.tool_limit(&provider.id, provider.limits.most_tools, self.now),
             telemetry: self.telemetry.of(&provider.id, model, account),
-            in_flight: in_flight.unwrap_or(0),
+            in_flight: in_flight().min().unwrap_or(0),
+            sessions_free: sessions_free(provider, entries.iter().copied().zip(in_flight())),
             max_concurrent: entries
                 .iter()
                 .filter_map(|entry| entry.connection.limits(provider.limits).account_cap())
@@ -140,13 +145,14 @@ impl Book for ReplayBook<'_> {
         entries.filter(serves).map(|entry| entry.connection.id.clone()).collect()
     }
 
-    fn complete(&self, target: &mut Target) {
+    fn complete(&self, target: &mut Target, strategy: Strategy) {
         let Some(provider) = self.ground.catalog.get(&target.provider) else {
             target.availability = switched_off();
             return;
         };
         let entries: Vec<&Arc<Entry>> = self.ground.connections.of_target(target).collect();
-        let words = entries.iter().map(|entry| self.word(&entry.candidate(&target.model, provider)));
+        let quota_cutoff = strategy != Strategy::Auto;
+        let words = entries.iter().map(|entry| self.word_for(&entry.candidate(&target.model, provider), quota_cutoff));
         let availability = account::best_of(words);
         let facts = self.facts(provider, &target.model, target.connection.as_ref(), &entries);
         target.availability = availability;

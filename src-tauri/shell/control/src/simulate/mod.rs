@@ -7,6 +7,7 @@
 //! [`walk`] takes one request from target to target. Both runs of a replay see the same arrivals, and the same answer to the
 //! same question, so what differs between them is the change. `docs/simulate.md` says what is assumed.
 
+mod accounts;
 mod book;
 mod chance;
 mod ground;

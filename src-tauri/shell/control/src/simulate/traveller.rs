@@ -1,14 +1,15 @@
 //! One request on its way through a replay: where it stands, and what it has gone through.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use domain::{Candidate, ConnectionId, Limits, Timestamp};
 use resilience::cooldown_wait::Spent;
 use resilience::{Admission, Caller, ComboGate, Patience, Permit};
-use routing::combo::Strategy;
+use routing::combo::{Config, Strategy};
 use routing::decision::Stop;
 use routing::memory::Dispatch;
-use routing::{Combo, Journey, Plan, Target};
+use routing::{Journey, Plan, Target};
 
 use super::ground::{Chosen, Ground, Way};
 use super::outcomes::Sample;
@@ -57,6 +58,7 @@ pub(super) struct Place {
 struct Level {
     combo: String,
     strategy: Strategy,
+    config: Arc<Config>,
     step: String,
 }
 
@@ -137,7 +139,8 @@ impl<'w> Traveller<'w> {
 
     /// An account whose quota runs out is left out; `auto` weighs it instead.
     pub(super) fn quota_cutoff(&self) -> bool {
-        self.chosen().is_none_or(|chosen| chosen.combo.strategy != Strategy::Auto)
+        let own = self.order.get(self.at).and_then(|place| place.levels.last()).map(|level| level.strategy);
+        own.or(self.chosen().map(|chosen| chosen.combo.strategy)) != Some(Strategy::Auto)
     }
 
     /// Stands at the beginning of another order.
@@ -154,8 +157,8 @@ impl<'w> Traveller<'w> {
     pub(super) fn admission<'a>(&'a self, ground: &Ground, stand: &'a Stand, limits: &'a Limits) -> Admission<'a> {
         let provider = ground.catalog.get(&stand.candidate.provider);
         let own = provider.and_then(|provider| provider.start_timeout);
-        let patience = match self.chosen() {
-            Some(Chosen { config, .. }) => Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
+        let patience = match self.order.get(stand.at).and_then(Place::config) {
+            Some(config) => Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
             None => Patience::default(),
         };
         Admission {
@@ -168,11 +171,12 @@ impl<'w> Traveller<'w> {
     }
 
     fn combo_gate(&self, at: usize) -> Option<ComboGate<'_>> {
-        let Chosen { combo, config, .. } = self.chosen()?;
-        match combo.strategy {
+        let place = self.order.get(at)?;
+        let Level { combo, strategy, config, .. } = place.levels.last()?;
+        match strategy {
             Strategy::RoundRobin => Some(ComboGate::Target {
-                combo: &combo.name,
-                execution_key: &self.order.get(at)?.target.execution_key,
+                combo,
+                execution_key: &place.target.execution_key,
                 cap: config.concurrency_per_model,
             }),
             Strategy::QuotaShare => Some(ComboGate::QuotaShare { lowered: false }),
@@ -185,6 +189,16 @@ impl Place {
     /// A target that no combo leads to.
     pub(super) fn direct(target: Target) -> Place {
         Place { target, levels: Vec::new() }
+    }
+
+    /// The numbers of the combo whose step it is.
+    pub(super) fn config(&self) -> Option<&Config> {
+        self.levels.last().map(|level| &*level.config)
+    }
+
+    /// Its accounts take no turns, however they otherwise do.
+    pub(super) fn fills_first(&self) -> bool {
+        self.levels.last().is_some_and(|level| level.strategy == Strategy::FillFirst)
     }
 
     /// What each combo is told of an account that was asked for the target.
@@ -202,14 +216,14 @@ impl Place {
 
 /// The targets of a plan in their order, for as long as the request travels. Panels and chains are asked one after another
 /// too.
-pub(super) fn order(combo: &Combo, plan: &Plan) -> Vec<Place> {
+pub(super) fn order(chosen: &Chosen, plan: &Plan) -> Vec<Place> {
     let owned = |level: &routing::order::Level<'_>| Level {
         combo: level.combo.to_owned(),
         strategy: level.strategy,
+        config: Arc::clone(level.config),
         step: level.step.to_owned(),
     };
-    let places = routing::order::order(&combo.name, combo.strategy, plan).into_iter();
-    places
-        .map(|place| Place { target: place.target.clone(), levels: place.levels.iter().map(owned).collect() })
-        .collect()
+    let around = routing::order::Around::new(&chosen.combo.name, chosen.combo.strategy, &chosen.config);
+    let places = around.order(plan).into_iter();
+    places.map(|place| Place { target: place.target.clone(), levels: place.levels().map(owned).collect() }).collect()
 }

@@ -26,7 +26,7 @@ impl<'w> World<'w> {
     pub(super) fn plans(&mut self, mut traveller: Traveller<'w>) {
         let (order, exclusions) = match &traveller.way {
             Way::Direct { provider, model } => {
-                let target = direct(provider.clone(), model.clone());
+                let target = bare(provider.clone(), model.clone());
                 (vec![Place::direct(target)], Vec::new())
             }
             Way::Combo(chosen) => {
@@ -34,7 +34,7 @@ impl<'w> World<'w> {
                 match self.plan(&traveller, &chosen) {
                     Some(plan) => {
                         let left_out = plan.left_out().map(|(target, why)| target.left_out(why.exclusion()));
-                        (order(&chosen.combo, &plan), left_out.collect())
+                        (order(&chosen, &plan), left_out.collect())
                     }
                     None => return self.fails(),
                 }
@@ -102,11 +102,11 @@ impl<'w> World<'w> {
     /// Finds the accounts of the target whose turn it is.
     fn opens(&mut self, traveller: &mut Traveller<'_>) {
         let target = &traveller.order[traveller.at].target;
-        let exhausted = &traveller.journey.exhausted;
-        if exhausted.excludes(&target.provider, &target.model) {
+        if traveller.journey.exhausted.excludes(&target.provider, &target.model) {
             return;
         }
-        let accounts = self.book(traveller).accounts_of(target);
+        let accounts = self.accounts_in_turn(traveller);
+        let exhausted = &traveller.journey.exhausted;
         let may = |candidate: &Candidate| !exhausted.excludes_connection(&candidate.provider, &candidate.connection);
         let steps = accounts.attempts.into_iter().filter(may).collect();
         let excluded = accounts.excluded.into_iter().map(|(candidate, why)| ExclusionRecord::of(&candidate, None, why));
@@ -161,6 +161,7 @@ impl<'w> World<'w> {
         for dispatch in dispatches(&traveller, &candidate) {
             self.memory.dispatched(&dispatch, self.now);
         }
+        self.account_asked(&candidate.connection);
         let sample = traveller.story.got(&candidate, number).unwrap_or_else(|| {
             let chance = chance(self.seed, traveller.id, &candidate, number);
             self.outcomes.draw(&candidate, self.now, chance)
@@ -408,7 +409,7 @@ fn remaining<'t>(traveller: &'t Traveller<'_>) -> Vec<&'t Target> {
 
 fn position<'t>(traveller: &'t Traveller<'_>, candidate: &'t Candidate, remaining: &'t [&'t Target]) -> Position<'t> {
     Position {
-        combo: traveller.chosen().map(|chosen| &*chosen.config),
+        combo: traveller.order[traveller.at].config(),
         target: &traveller.order[traveller.at].target,
         connection: &candidate.connection,
         nature: &candidate.nature,
@@ -439,7 +440,8 @@ fn is_bench(word: &Availability) -> bool {
     matches!(mechanism, Mechanism::ConnectionCooldown | Mechanism::ModelLockout | Mechanism::TerminalState)
 }
 
-fn direct(provider: domain::ProviderId, model: String) -> Target {
+/// A target of which nothing is known yet.
+pub(super) fn bare(provider: domain::ProviderId, model: String) -> Target {
     Target {
         execution_key: format!("{provider}/{model}"),
         top: 0,

@@ -113,13 +113,15 @@ pub enum PlacedBy {
     PromptCache,
 }
 
-/// `share` is `value × weight`; both are `null` for a figure that is no part of a sum.
+/// `share` is `value × weight`; both are `null` for a figure that is no part of a sum. Where nothing is `known`, the value is
+/// the one that the unknown has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
 pub struct PreviewedFactor {
     pub factor: String,
     pub value: f64,
     pub weight: Option<f64>,
     pub share: Option<f64>,
+    pub known: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Type, ToSchema)]

@@ -33,17 +33,30 @@ pub(super) struct Lane<'p> {
     pub(super) wish: Wish,
     /// Places that the first of the accounts has from the attempt before.
     pub(super) kept: Option<Kept>,
+    /// The first of the accounts is to be asked once more.
+    pub(super) repeats: bool,
 }
 
 impl<'p> Lane<'p> {
     pub(super) fn new(here: Here<'p>, steps: VecDeque<Step>) -> Self {
-        Lane { here, steps, times: 0, wish: Wish::default(), kept: None }
+        Lane { here, steps, times: 0, wish: Wish::default(), kept: None, repeats: false }
     }
 
     /// The same account comes next, in the places that it has.
     pub(super) fn again(&mut self, step: Step, kept: Option<Kept>) {
         self.steps.push_front(step);
         self.kept = kept;
+        self.repeats = true;
+    }
+
+    /// A lane of this account alone, which is full; what was asked of the target so far goes along where it is to be asked
+    /// once more.
+    pub(super) fn for_later(&self, step: Step, repeats: bool) -> Lane<'p> {
+        let mut lane = Lane { repeats, ..Lane::new(self.here, VecDeque::from([step])) };
+        if repeats {
+            (lane.times, lane.wish) = (self.times, self.wish);
+        }
+        lane
     }
 }
 
@@ -76,18 +89,18 @@ pub(super) async fn ask_account(
     account: &Account,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let Scene { gateway, asked, facts, .. } = *scene;
+    let Scene { gateway, facts, .. } = *scene;
     let Account { step, attempt, .. } = account;
     let place = lane.here.place;
     let connection = &step.candidate.connection;
     place.dispatches(connection).for_each(|dispatch| gateway.routing().dispatched(&dispatch));
     recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
     recorder.at_step(&place.target.execution_key);
-    let gives_room = asked.config.reasoning_token_buffer_enabled;
+    let gives_room = place.own.config.reasoning_token_buffer_enabled;
     let wish = Wish {
         max_output: lane.wish.max_output.or_else(|| roomier(request, step).filter(|_| gives_room)),
-        start_limit: Some(asked.config.target_timeout),
-        takes_empty: !asked.config.response_validation,
+        start_limit: Some(place.own.config.target_timeout),
+        takes_empty: !place.own.config.response_validation,
         ..lane.wish
     };
     let relayed = handoff::relayed(scene, request, connection);

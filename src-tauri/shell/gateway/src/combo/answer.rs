@@ -36,10 +36,11 @@ pub(super) fn refused(
     refusal: &Refusal,
     recorder: Recorder,
 ) -> Response {
+    let left_out: Vec<_> = refusal.pool.left_out().collect();
     let terminal = Terminal {
         strategy: asked.combo.strategy,
         pool_size,
-        left_out: &refusal.left_out,
+        left_out: &left_out,
         journey: &recorder.journey,
         stop: None,
         timed_out: false,
@@ -79,7 +80,7 @@ pub(super) fn nobody(
     request: &ClientRequest,
     asked: &Asked,
     pool_size: usize,
-    left_out: &[(Target, LeftOut)],
+    left_out: &[(&Target, &LeftOut)],
     kept_away: Option<&[ExclusionRecord]>,
     end: End,
 ) -> Response {
@@ -126,8 +127,8 @@ pub(super) fn nobody(
 }
 
 /// When the key may use the first of the targets again, where nothing but its own limits keeps it from all of them.
-pub(super) fn used_up(left_out: &[(Target, LeftOut)]) -> Option<Timestamp> {
-    let until = |(_, left_out): &(Target, LeftOut)| match left_out {
+pub(super) fn used_up(left_out: &[(&Target, &LeftOut)]) -> Option<Timestamp> {
+    let until = |(_, left_out): &(&Target, &LeftOut)| match left_out {
         LeftOut::Spared(exclusion) if exclusion.mechanism == Mechanism::KeyLimit => exclusion.until,
         _ => None,
     };

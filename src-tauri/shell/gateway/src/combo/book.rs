@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, Provider};
 use domain::client_key::ClientKey;
+use domain::connection::AuthType;
 use domain::wire::reason;
 use domain::{Availability, ConnectionId, Exclusion, Mechanism, ProviderClass, ProviderId};
 use resilience::Caller;
@@ -11,7 +12,7 @@ use resilience::circuit_breaker::State;
 use routing::account;
 use routing::auto_name::Listed;
 use routing::combo::{Book, Combo, Config, Strategy};
-use routing::target::{Breaker, Facts, Supports};
+use routing::target::{Breaker, Facts, Supports, Tier};
 use routing::{NameTable, Target};
 
 use crate::address_book::{Connections, Discovered, Entry};
@@ -59,7 +60,7 @@ impl<'a> GatewayBook<'a> {
         }
         let mut target = bare(&provider, &model);
         target.execution_key = format!("judge>{name}");
-        self.complete(&mut target);
+        self.look_up(&mut target, &self.asker);
         Some(target)
     }
 
@@ -87,7 +88,7 @@ impl<'a> GatewayBook<'a> {
                     is_default: connection.default_model.as_deref() == Some(model.as_str()),
                     has_credential: entry.credential.is_some() || provider.class == ProviderClass::Local,
                     facts: facts(self.gateway, provider, &target, &entries),
-                    availability: self.best(provider, &target, &entries),
+                    availability: self.best(provider, &target, &entries, &self.asker),
                     model,
                 });
             }
@@ -106,11 +107,26 @@ impl<'a> GatewayBook<'a> {
         narrowed && self.connections.of_provider(&target.provider).next().is_some()
     }
 
+    /// What is known of a target by now, as far as `asker` is concerned.
+    fn look_up(&self, target: &mut Target, asker: &Asker<'_>) {
+        let Some(provider) = self.catalog.get(&target.provider) else {
+            let gone = Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
+            target.availability = Availability::Excluded(gone);
+            return;
+        };
+        let entries: Vec<&Arc<Entry>> = self.connections.of_target(target).collect();
+        let facts = facts(self.gateway, provider, target, &entries);
+        let availability = self.best(provider, target, &entries, asker);
+        drop(entries);
+        target.facts = facts;
+        target.availability = availability;
+    }
+
     /// The Engine's word about the best account.
-    fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Availability {
+    fn best(&self, provider: &Provider, target: &Target, entries: &[&Arc<Entry>], asker: &Asker<'_>) -> Availability {
         account::best_of(entries.iter().map(|entry| {
             let candidate = entry.candidate(&target.model, provider);
-            availability(self.gateway, &self.asker, provider, &candidate, entry)
+            availability(self.gateway, asker, provider, &candidate, entry)
         }))
     }
 }
@@ -164,18 +180,8 @@ impl Book for GatewayBook<'_> {
         accounts
     }
 
-    fn complete(&self, target: &mut Target) {
-        let Some(provider) = self.catalog.get(&target.provider) else {
-            let gone = Exclusion::lasting(Mechanism::SwitchedOff, reason::SWITCHED_OFF);
-            target.availability = Availability::Excluded(gone);
-            return;
-        };
-        let entries: Vec<&Arc<Entry>> = self.connections.of_target(target).collect();
-        let facts = facts(self.gateway, provider, target, &entries);
-        let availability = self.best(provider, target, &entries);
-        drop(entries);
-        target.facts = facts;
-        target.availability = availability;
+    fn complete(&self, target: &mut Target, strategy: Strategy) {
+        self.look_up(target, &of_combo(self.asker, strategy));
     }
 }
 
@@ -241,13 +247,32 @@ pub const fn weighed(state: State) -> Breaker {
     }
 }
 
+/// The fraction of session places that is free at the freest of these accounts, each with the requests under way at it. Keys
+/// have no sessions that could run out; how many a signed-in account bears is only known where its owner caps it.
+pub fn sessions_free<'e>(
+    provider: &Provider,
+    accounts: impl IntoIterator<Item = (&'e Arc<Entry>, u32)>,
+) -> Option<f64> {
+    let free = |(entry, in_flight): (&Arc<Entry>, u32)| match entry.connection.auth_type {
+        AuthType::Apikey | AuthType::None => Some(1.0),
+        AuthType::Oauth => {
+            let cap = entry.connection.limits(provider.limits).account_cap()?;
+            Some(f64::from(cap.saturating_sub(in_flight)) / f64::from(cap.max(1)))
+        }
+    };
+    accounts.into_iter().filter_map(free).max_by(f64::total_cmp)
+}
+
 /// What is known about a target now, and about these of its accounts.
 pub(crate) fn facts(gateway: &Gateway, provider: &Provider, target: &Target, entries: &[&Arc<Entry>]) -> Facts {
     let load = gateway.engine().load(provider, &target.model, entries.iter().map(|entry| &entry.connection.id));
+    let plan = load.quota.as_ref().and_then(|quota| quota.plan.as_deref());
     Facts {
         max_tools: load.max_tools.filter(|_| !truncates_tools(gateway)),
         telemetry: gateway.telemetry().lock().of(&target.provider, &target.model, target.connection.as_ref()),
-        in_flight: load.in_flight,
+        in_flight: load.in_flight.iter().copied().min().unwrap_or(0),
+        tier: plan.map_or(Tier::Unknown, Tier::of_plan),
+        sessions_free: sessions_free(provider, entries.iter().copied().zip(load.in_flight.iter().copied())),
         max_concurrent: entries.iter().filter_map(|entry| entry.connection.limits(provider.limits).account_cap()).max(),
         quota: load.quota,
         breaker: weighed(load.breaker),

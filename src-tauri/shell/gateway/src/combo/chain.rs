@@ -4,26 +4,32 @@
 use dialects::canonical::Request;
 use domain::{Outcome, Success};
 use routing::decision::Stop;
-use routing::order::Place;
+use routing::order::Around;
 use routing::plan::Pool;
-use routing::{Plan, Target};
 
+use super::perform;
 use super::sub_request;
-use super::walk::{Answered, End, Ended, Scene, walk};
+use super::walk::{Answered, End, Ended, Scene};
 use crate::ingress::ClientRequest;
 use crate::record::Recorder;
 
-pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan, mut recorder: Recorder) -> Ended {
-    let Plan::Chain { pool, links } = plan else { return Ended::Nobody(Box::new(End::new(recorder))) };
+/// Asks the links of the combo `around`: of each its targets in their order, or what a combo within comes to.
+pub(super) async fn ask<'p>(
+    scene: &Scene<'p>,
+    request: &ClientRequest,
+    around: &Around<'p>,
+    pool: &'p Pool,
+    links: &[Vec<usize>],
+    mut recorder: Recorder,
+) -> Ended {
     let mut written: Option<String> = None;
     for (n, link) in links.iter().enumerate() {
-        let targets = targets(scene, pool, link);
-        let prompt = targets.first().and_then(|place| place.target.prompt.as_deref());
+        let prompt = link.first().and_then(|index| pool.targets.get(*index)?.prompt.as_deref());
         let is_last = n + 1 == links.len();
         let change = |asked: &mut Request| hand_on(asked, prompt, written.as_deref());
         let made = if is_last { sub_request::last(request, change) } else { sub_request::whole(request, change) };
         let Ok(made) = made else { return given_up(recorder) };
-        let answered = match walk(scene, &made, &targets, recorder).await {
+        let answered = match perform::ask(scene, &made, around.legs(pool, link.iter().copied()), None, recorder).await {
             Ended::Answered(answered) if !is_last => *answered,
             ended => return ended,
         };
@@ -37,11 +43,6 @@ pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan,
         }
     }
     given_up(recorder)
-}
-
-fn targets<'p>(scene: &Scene<'p>, pool: &'p Pool, link: &[usize]) -> Vec<Place<'p>> {
-    let target = |index: &usize| -> &'p Target { &pool.targets[*index] };
-    link.iter().map(|index| scene.place(target(index))).collect()
 }
 
 /// What a step is given: its own instructions, the conversation, and the text before it.

@@ -100,6 +100,9 @@ pub(super) async fn walk(
                 Turn::GoesOn(lane) => running.extend(lane.map(|(lane, way)| go(scene, request, lane, way))),
                 Turn::Over => {
                     hedge.call_off(NEEDLESS);
+                    if hedge.walk.end.has_asked_everybody() {
+                        return hedge.walk.wait_for_a_place().await;
+                    }
                     return Ended::Nobody(Box::new(hedge.walk.end));
                 }
             },

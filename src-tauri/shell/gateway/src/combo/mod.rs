@@ -2,7 +2,7 @@
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
 //! another, [`hedge`] gives a slow one company, both by way of [`account`], [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer
-//! into the next for `pipeline`, [`answer`] finds the words when nobody served, [`handoff`] sums a conversation up for the
+//! into the next for `pipeline`, [`perform`] calls each where a plan says so, also that of a combo within, [`answer`] finds the words when nobody served, [`handoff`] sums a conversation up for the
 //! next account, [`head_room`] lets models think beside the answer.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
@@ -15,6 +15,7 @@ mod handoff;
 mod head_room;
 mod hedge;
 mod panel;
+mod perform;
 mod preview;
 mod selections;
 mod sub_request;
@@ -31,7 +32,7 @@ use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
 use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
 use routing::journey::Exhausted;
-use routing::order::order;
+use routing::order::Around;
 use routing::plan::{LeftOut, Refusal, Taste};
 use routing::quota_share::leases::Lease;
 use routing::quota_share::{Pool, PoolModel};
@@ -53,7 +54,8 @@ use crate::resolve::forbidden;
 
 use book::GatewayBook;
 pub(crate) use book::{bare as bare_target, facts as facts_of};
-pub use book::{catalogued, models_of, weighed};
+pub use book::{catalogued, models_of, sessions_free, weighed};
+use perform::perform;
 pub use preview::ComboTarget;
 pub(crate) use preview::explain as explain_combo;
 pub use selections::{Selected, Selections};
@@ -168,20 +170,11 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             }
             Err(refusal) => return answer::refused(gateway, request, asked, pool_size, &refusal, recorder),
         };
-        let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
+        let left_out: Vec<(&Target, &LeftOut)> = plan.left_out().collect();
         recorder.journey.exclusions = left_out.iter().map(|(target, why)| target.left_out(why.exclusion())).collect();
         let scene = Scene { gateway, asked, facts: &facts, deadline };
-        let ended = match &plan {
-            Plan::Ranked { .. } => {
-                let order = order(&asked.combo.name, asked.combo.strategy, &plan);
-                match asked.config.hedge_after() {
-                    Some(delay) => hedge::walk(&scene, request, delay, &order, recorder).await,
-                    None => walk::walk(&scene, request, &order, recorder).await,
-                }
-            }
-            Plan::Panel { .. } => panel::ask(&scene, request, &plan, recorder).await,
-            Plan::Chain { .. } => chain::ask(&scene, request, &plan, recorder).await,
-        };
+        let around = Around::new(&asked.combo.name, asked.combo.strategy, &asked.config);
+        let ended = perform(&scene, request, &around, &plan, recorder).await;
         let end = match ended {
             Ended::Answered(answered) => {
                 let Answered { served, step, attempt, recorder } = *answered;

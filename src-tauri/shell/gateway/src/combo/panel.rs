@@ -7,12 +7,13 @@ use dialects::canonical::Request;
 use domain::{Outcome, Success};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use routing::order::{Around, Leg};
+use routing::plan::Pool;
 use routing::strategies::fusion::{Judge, Quorum, Verdict};
-use routing::{Plan, Target};
 
 use super::book::GatewayBook;
-use super::sub_request;
 use super::walk::{Answered, End, Ended, Scene, walk};
+use super::{perform, sub_request};
 use crate::ingress::ClientRequest;
 use crate::record::Recorder;
 
@@ -23,17 +24,29 @@ struct Said {
     recorder: Recorder,
 }
 
-pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan, mut recorder: Recorder) -> Ended {
-    let Plan::Panel { pool, members, judge, quorum } = plan else {
-        return Ended::Nobody(Box::new(End::new(recorder)));
-    };
+/// Who sits, and who writes. A member is a target, or a combo within that answers as one.
+#[derive(Clone, Copy)]
+pub(super) struct Panel<'a, 'p> {
+    pub(super) around: &'a Around<'p>,
+    pub(super) pool: &'p Pool,
+    pub(super) members: &'p [usize],
+    pub(super) judge: &'p Judge,
+}
+
+pub(super) async fn ask<'p>(
+    scene: &Scene<'p>,
+    request: &ClientRequest,
+    panel: &Panel<'_, 'p>,
+    mut quorum: Quorum,
+    mut recorder: Recorder,
+) -> Ended {
     let Ok(question) = sub_request::whole(request, |_| {}) else { return Ended::Nobody(Box::new(End::new(recorder))) };
-    let mut quorum: Quorum = quorum.clone();
-    let mut texts: Vec<Option<String>> = vec![None; members.len()];
-    let mut running: FuturesUnordered<_> = members
+    let mut texts: Vec<Option<String>> = vec![None; panel.members.len()];
+    let mut running: FuturesUnordered<_> = panel
+        .members
         .iter()
         .enumerate()
-        .map(|(member, index)| member_of(scene, &question, &pool.targets[*index], member, recorder.part()))
+        .map(|(member, index)| member_of(scene, &question, panel.legs(*index), member, recorder.part()))
         .collect();
     let chosen = loop {
         match quorum.verdict(scene.gateway.now()) {
@@ -61,18 +74,23 @@ pub(super) async fn ask(scene: &Scene<'_>, request: &ClientRequest, plan: &Plan,
     // Those who are still thinking are not needed any more.
     drop(running);
     let answers: Vec<String> = chosen.iter().filter_map(|member| texts.get_mut(*member)?.take()).collect();
-    write(scene, request, pool.targets.as_slice(), judge, answers, recorder).await
+    write(scene, request, panel, answers, recorder).await
 }
 
-async fn member_of(
-    scene: &Scene<'_>,
+impl<'p> Panel<'_, 'p> {
+    fn legs(&self, index: usize) -> Vec<Leg<'p>> {
+        self.around.legs(self.pool, [index])
+    }
+}
+
+async fn member_of<'p>(
+    scene: &Scene<'p>,
     question: &ClientRequest,
-    target: &Target,
+    legs: Vec<Leg<'p>>,
     member: usize,
     recorder: Recorder,
 ) -> Said {
-    let order = [scene.place(target)];
-    match walk(scene, question, &order, recorder).await {
+    match perform::ask(scene, question, legs, None, recorder).await {
         Ended::Answered(answered) => {
             let Answered { served, attempt, mut recorder, .. } = *answered;
             attempt.settle(&Outcome::Success(Success { usage: *recorder.usage() }));
@@ -84,27 +102,28 @@ async fn member_of(
 }
 
 /// The judge writes; with a single answer it passes that on in its own words.
-async fn write(
-    scene: &Scene<'_>,
+async fn write<'p>(
+    scene: &Scene<'p>,
     request: &ClientRequest,
-    targets: &[Target],
-    judge: &Judge,
+    panel: &Panel<'_, 'p>,
     mut answers: Vec<String>,
     recorder: Recorder,
 ) -> Ended {
     scene.gateway.routing().shuffle(&mut answers);
-    let named;
-    let target = match judge {
-        Judge::Target(index) => targets.get(*index),
-        Judge::Named(name) => {
-            let book = GatewayBook::new(scene.gateway, request, scene.asked.combo.strategy);
-            named = book.target_named(name, request.requested_model());
-            named.as_ref()
-        }
+    let Ok(made) = sub_request::last(request, |asked| instruct(asked, &answers)) else {
+        return Ended::Nobody(Box::new(End::new(recorder)));
     };
-    let made = sub_request::last(request, |asked| instruct(asked, &answers));
-    let (Some(target), Ok(made)) = (target, made) else { return Ended::Nobody(Box::new(End::new(recorder))) };
-    walk(scene, &made, &[scene.place(target)], recorder).await
+    match panel.judge {
+        Judge::Target(index) => perform::ask(scene, &made, panel.legs(*index), None, recorder).await,
+        Judge::Named(name) => {
+            let named = GatewayBook::new(scene.gateway, request, panel.around.strategy)
+                .target_named(name, request.requested_model());
+            match &named {
+                Some(target) => walk(scene, &made, &[panel.around.place(target)], recorder).await,
+                None => Ended::Nobody(Box::new(End::new(recorder))),
+            }
+        }
+    }
 }
 
 fn instruct(asked: &mut Request, answers: &[String]) {

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use domain::client_key::ClientKey;
 use domain::{Exclusion, Operation};
 use resilience::Caller;
-use routing::combo::{Combo, Expansion, expand};
+use routing::combo::{Combo, Expansion, Strategy, expand};
 use routing::exhaustion::combo::{self as exhaustion, Terminal};
 use routing::explanation::Explanation as Figures;
-use routing::plan::{LeftOut, Placed, Refusal};
+use routing::plan::{Attempt, LeftOut, Placed, Refusal};
 use routing::{Journey, Plan, Target, View, explanation};
 
 use super::answer::used_up;
 use super::book::{GatewayBook, of_combo};
 use super::{Asked, expanded, is_out_of_reach};
-use crate::accounts::Turn;
+use crate::accounts::{Foresight, Turn};
 use crate::address_book::Entry;
 use crate::explain::{Answer, Explanation, Question, Route, RouteKind, TargetOutlook};
 use crate::gateway::Gateway;
@@ -90,8 +90,9 @@ pub(crate) fn explain(
     let barred = key.is_some_and(|key| is_out_of_reach(key, asked, &expansion));
     let facts = question.facts();
     let view = View { now: gateway.now(), combo: &asked.combo.name, config: &asked.config, request: &facts };
-    let (planned, memory) = gateway.routing().preview(&asked.route(), expansion, &view);
-    let look = Look { gateway, asker: asker(asked, key, question) };
+    let (planned, memory, foresight) = gateway.routing().preview(&asked.route(), expansion, &view);
+    let look =
+        Look { gateway, strategy: asked.combo.strategy, asker: asker(asked, key, question), question, foresight };
     let (targets, answer) = match planned {
         Ok(plan) => {
             let route = asked.route();
@@ -99,17 +100,16 @@ pub(crate) fn explain(
                 routing::Route::Combo { taste, .. } => taste,
                 routing::Route::Direct => None,
             };
-            let pool = &plan.pool().targets;
-            let figures = explanation::explain(asked.combo.strategy, pool, &view, &memory, taste);
+            let figures = explanation::explain(asked.combo.strategy, plan.pool(), &view, &memory, taste);
             let mut targets = Vec::new();
-            look.planned(&plan, &figures, None, &mut targets);
-            let left_out: Vec<(Target, LeftOut)> = plan.left_out().cloned().collect();
+            look.planned(&plan, asked.combo.strategy, &figures, None, &mut targets);
+            let left_out: Vec<(&Target, &LeftOut)> = plan.left_out().collect();
             targets.extend(left_out.iter().map(|(target, why)| look.left_out(target, why)));
             let answer = plan.is_empty().then(|| nobody(asked, pool_size, &left_out, gateway));
             (targets, answer)
         }
         Err(refusal) => {
-            let targets = refusal.left_out.iter().map(|(target, why)| look.left_out(target, why)).collect();
+            let targets = refusal.pool.left_out().map(|(target, why)| look.left_out(target, why)).collect();
             (targets, Some(refused(asked, pool_size, &refusal, gateway)))
         }
     };
@@ -117,7 +117,7 @@ pub(crate) fn explain(
     Explanation { route, targets, skipped, answer }
 }
 
-fn nobody(asked: &Asked, pool_size: usize, left_out: &[(Target, LeftOut)], gateway: &Gateway) -> Answer {
+fn nobody(asked: &Asked, pool_size: usize, left_out: &[(&Target, &LeftOut)], gateway: &Gateway) -> Answer {
     if let Some(until) = used_up(left_out) {
         let now = gateway.now();
         return Answer::of(&key_spending::of_targets(&asked.combo.name, until, now));
@@ -129,7 +129,8 @@ fn nobody(asked: &Asked, pool_size: usize, left_out: &[(Target, LeftOut)], gatew
 
 fn refused(asked: &Asked, pool_size: usize, refusal: &Refusal, gateway: &Gateway) -> Answer {
     let journey = Journey::default();
-    let terminal = terminal(asked, pool_size, &refusal.left_out, &journey, gateway);
+    let left_out: Vec<_> = refusal.pool.left_out().collect();
+    let terminal = terminal(asked, pool_size, &left_out, &journey, gateway);
     let answer = exhaustion::refused(&refusal.cause, &terminal).answer;
     Answer { status: answer.status, code: answer.code, retry_after: answer.retry_after }
 }
@@ -137,7 +138,7 @@ fn refused(asked: &Asked, pool_size: usize, refusal: &Refusal, gateway: &Gateway
 fn terminal<'t>(
     asked: &Asked,
     pool_size: usize,
-    left_out: &'t [(Target, LeftOut)],
+    left_out: &'t [(&'t Target, &'t LeftOut)],
     journey: &'t Journey,
     gateway: &Gateway,
 ) -> Terminal<'t> {
@@ -159,47 +160,56 @@ fn terminal<'t>(
 /// Looks at the accounts of targets.
 struct Look<'l> {
     gateway: &'l Gateway,
+    strategy: Strategy,
     asker: Asker<'l>,
+    question: &'l Question,
+    foresight: Foresight,
 }
 
 impl Look<'_> {
     /// The targets of a plan in the order they would be asked; those of a combo inside stand in its place and share its
     /// figures.
-    fn planned(&self, plan: &Plan, figures: &[Figures], of: Option<(&Figures, Placed)>, into: &mut Vec<TargetOutlook>) {
-        let order: Vec<(usize, Placed)> = match plan {
-            Plan::Ranked { attempts, .. } => attempts.iter().map(|attempt| (attempt.target, attempt.placed)).collect(),
-            Plan::Panel { members, .. } => members.iter().map(|member| (*member, Placed::Strategy)).collect(),
-            Plan::Chain { links, .. } => links.iter().flatten().map(|index| (*index, Placed::Strategy)).collect(),
-        };
+    fn planned(
+        &self,
+        plan: &Plan,
+        strategy: Strategy,
+        figures: &[Figures],
+        of: Option<(&Figures, Placed)>,
+        into: &mut Vec<TargetOutlook>,
+    ) {
         let pool = plan.pool();
-        for (index, placed) in order {
+        for Attempt { target: index, placed } in plan.sequence() {
             let own = figures.get(index).map(|figures| (figures, placed));
             let shown = of.or(own);
             match pool.nested.get(&index) {
-                Some(inner) => self.planned(&inner.plan, &[], shown, into),
-                None => into.push(self.target(&pool.targets[index], shown.map(|(_, placed)| placed), shown, None)),
+                Some(inner) => self.planned(&inner.plan, inner.strategy, &[], shown, into),
+                None => {
+                    let turn = Turn::Foretold(self.question.session.as_deref(), &self.foresight);
+                    let asker = of_combo(Asker { turn, ..self.asker }, strategy);
+                    into.push(self.target(&pool.targets[index], &asker, shown, None));
+                }
             }
         }
     }
 
     fn left_out(&self, target: &Target, why: &LeftOut) -> TargetOutlook {
-        self.target(target, None, None, Some(why.exclusion()))
+        self.target(target, &of_combo(self.asker, self.strategy), None, Some(why.exclusion()))
     }
 
     fn target(
         &self,
         target: &Target,
-        placed: Option<Placed>,
+        asker: &Asker<'_>,
         figures: Option<(&Figures, Placed)>,
         exclusion: Option<Exclusion>,
     ) -> TargetOutlook {
-        let (steps, exclusions) = steps_of(self.gateway, &self.asker, target);
+        let (steps, exclusions) = steps_of(self.gateway, asker, target);
         TargetOutlook {
             execution_key: target.execution_key.clone(),
             provider: target.provider.clone(),
             model: target.model.clone(),
             connection: target.connection.clone(),
-            placed,
+            placed: figures.map(|(_, placed)| placed),
             exclusion,
             accounts: self.gateway.outlooks(&target.provider, &steps, &exclusions),
             figures: figures.map(|(figures, _)| figures.clone()).unwrap_or_default(),

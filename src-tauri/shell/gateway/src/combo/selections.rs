@@ -8,7 +8,7 @@ use domain::{ConnectionId, ProviderId};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
 use routing::combo::Expansion;
-use routing::order::{self, Place};
+use routing::order::{Around, Place};
 use routing::resolve::NotFound;
 use routing::{Resolved, Target, View};
 
@@ -89,14 +89,14 @@ impl<'d> Draw<'d> {
         let name = self.asked.combo.name.as_str();
         let view = View { now: self.gateway.now(), combo: name, config: &self.asked.config, request: &facts };
         let route = self.asked.route();
+        let around = Around::new(name, self.asked.combo.strategy, &self.asked.config);
         let mut memory = self.gateway.routing().memory();
         let mut rng = ChaCha12Rng::seed_from_u64(seed);
         let mut bars: BTreeMap<String, Selected> = BTreeMap::new();
         let mut exhausted = 0;
         for _ in 0..runs {
             let planned = routing::plan(&route, self.expansion.clone(), &view, &mut memory, &mut rng);
-            let strategy = self.asked.combo.strategy;
-            let first = planned.as_ref().ok().and_then(|plan| order::first(name, strategy, plan));
+            let first = planned.as_ref().ok().and_then(|plan| around.first(plan));
             let Some(place @ Place { target, .. }) = &first else {
                 exhausted += 1;
                 continue;

@@ -1,7 +1,8 @@
 //! One target after another, in the order of the plan; of each target one account after another.
 //!
 //! First nobody waits: whoever has a free place is asked. Only when all that are left are full does the request wait, for
-//! the first of them (gateway specification, 3.4 and 3.8; resilience specification, 14).
+//! the first of them, or for the one that was to be asked once more (gateway specification, 3.4 and 3.8; resilience
+//! specification, 14).
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ use resilience::{LocalLimit, Patience, Refusal};
 use routing::Target;
 use routing::combo::Strategy;
 use routing::decision::{self, Decision, Position, Stop};
-use routing::order::Place;
+use routing::order::{Level, Place};
 use routing::view::RequestFacts;
 
 use super::Asked;
@@ -59,6 +60,11 @@ impl End {
         End { recorder, last: None, stop: None, local: None, timed_out: false }
     }
 
+    /// The last of the targets failed, and nothing else speaks against asking somebody.
+    pub(super) fn has_asked_everybody(&self) -> bool {
+        self.stop == Some(Stop::Exhausted) && !self.timed_out
+    }
+
     /// Whether trying everything once more makes sense at all.
     pub(super) fn may_go_on(&self) -> bool {
         !self.timed_out && self.local.is_none() && matches!(self.stop, None | Some(Stop::Exhausted))
@@ -87,22 +93,13 @@ pub(super) struct Scene<'s> {
     pub(super) deadline: Timestamp,
 }
 
-impl<'s> Scene<'s> {
-    /// A target that is a step of the combo itself.
-    pub(super) fn place<'p>(&self, target: &'p Target) -> Place<'p>
-    where
-        's: 'p,
-    {
-        Place::of(&self.asked.combo.name, self.asked.combo.strategy, target)
-    }
-}
-
 pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Place<'_>], recorder: Recorder) -> Ended {
     let mut walk = Walk::new(scene, request, order, recorder);
     for (at, place) in order.iter().enumerate() {
         match walk.target(Here { place, at }).await {
             Went::On => {}
             Went::Answered(answered) => return Ended::Answered(answered),
+            Went::Over if walk.end.has_asked_everybody() => break,
             Went::Over => return Ended::Nobody(Box::new(walk.end)),
         }
     }
@@ -113,8 +110,8 @@ pub(super) struct Walk<'w, 'p> {
     pub(super) scene: Scene<'w>,
     pub(super) request: &'w ClientRequest,
     pub(super) end: End,
-    /// The accounts that had no free place.
-    full: VecDeque<(Here<'p>, Step)>,
+    /// The accounts that had no free place, each in a lane of its own.
+    full: VecDeque<Lane<'p>>,
     pub(super) order: &'p [Place<'p>],
 }
 
@@ -150,12 +147,12 @@ impl<'w, 'p> Walk<'w, 'p> {
             self.end.recorder.journey.exclude(target.left_out(exclusion));
             return None;
         }
-        Some(self.accounts(target))
+        Some(self.accounts(here.place))
     }
 
     /// The accounts that may serve a target, in the order in which they are asked.
-    fn accounts(&mut self, target: &Target) -> VecDeque<Step> {
-        let asker = asker(self.request, self.scene.asked.combo.strategy);
+    fn accounts(&mut self, place: &Place<'_>) -> VecDeque<Step> {
+        let (asker, target) = (asker(self.request, place.own.strategy), place.target);
         let (mut steps, exclusions) = steps_of(self.scene.gateway, &asker, target);
         let exhausted = &self.end.recorder.journey.exhausted;
         steps.retain(|step| !exhausted.excludes_connection(&target.provider, &step.candidate.connection));
@@ -165,18 +162,19 @@ impl<'w, 'p> Walk<'w, 'p> {
 
     /// The next account that has a place at once.
     pub(super) fn free_place(&mut self, lane: &mut Lane<'p>) -> Option<Account> {
-        let terms = self.terms(lane.here.place.target);
+        let terms = self.terms(lane.here.place);
         let mut kept = lane.kept.take().or_else(|| self.end.recorder.comes_back());
         let mut found = None;
         while found.is_none()
             && let Some(step) = lane.steps.pop_front()
         {
+            let repeats = std::mem::take(&mut lane.repeats);
             match admit::at_once(self.scene.gateway, &step, &terms, &mut kept) {
                 Ok(attempt) => found = Some(Account { step, attempt, more: !lane.steps.is_empty() }),
                 Err(exclusion) => {
                     let is_full = exclusion.mechanism.is_full();
                     self.end.recorder.shut_out(&step, exclusion);
-                    self.full.extend(is_full.then_some((lane.here, step)));
+                    self.full.extend(is_full.then(|| lane.for_later(step, repeats)));
                 }
             }
         }
@@ -184,15 +182,13 @@ impl<'w, 'p> Walk<'w, 'p> {
         found
     }
 
-    fn terms<'t>(&self, target: &'t Target) -> Terms<'t>
-    where
-        Self: 't,
-    {
-        let Asked { combo, config, .. } = self.scene.asked;
-        let combo_gate = match combo.strategy {
+    /// Of a target of a combo within, those of that combo.
+    fn terms<'t>(&self, place: &'t Place<'_>) -> Terms<'t> {
+        let Level { combo, strategy, config, .. } = place.own;
+        let combo_gate = match strategy {
             Strategy::RoundRobin => Some(resilience::ComboGate::Target {
-                combo: &combo.name,
-                execution_key: &target.execution_key,
+                combo,
+                execution_key: &place.target.execution_key,
                 cap: config.concurrency_per_model,
             }),
             Strategy::QuotaShare => Some(resilience::ComboGate::QuotaShare { lowered: self.scene.asked.lowered }),
@@ -201,7 +197,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         Terms {
             caller: resilience::Caller::Combo,
             tools: self.request.glance.tool_count,
-            quota_cutoff: combo.strategy != Strategy::Auto,
+            quota_cutoff: strategy != Strategy::Auto,
             combo_gate,
             patience: Patience { wait: config.queue_timeout, depth: Some(config.queue_depth) },
         }
@@ -240,13 +236,14 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// Where nobody was asked because everyone is full, one is waited for: the first, or, should it be shut out meanwhile,
-    /// the next of them. Of a quota pool nobody is turned away for want of a place, whatever was tried before.
+    /// the next of them. After others were asked, whoever was to be asked once more is: its turn is not lost to who came
+    /// between. Of a quota pool nobody is turned away for want of a place, whatever was tried before.
     pub(super) async fn wait_for_a_place(mut self) -> Ended {
-        let of_pool = self.scene.asked.pool().is_some();
-        while (of_pool || self.end.recorder.journey.attempts.is_empty())
-            && let Some((here, step)) = self.full.pop_front()
+        while let Some(mut lane) = self.waits_for()
+            && let Some(step) = lane.steps.pop_front()
         {
-            let terms = self.terms(here.place.target);
+            let repeats = std::mem::take(&mut lane.repeats);
+            let terms = self.terms(lane.here.place);
             let mut kept = self.end.recorder.comes_back();
             self.end.recorder.waits_for_place(&step);
             let turn = tokio::select! {
@@ -262,12 +259,16 @@ impl<'w, 'p> Walk<'w, 'p> {
                 Ok(Turned { attempt, queued }) => {
                     self.end.recorder.waited(queued);
                     let account = Account { step, attempt, more: false };
-                    match self.ask(Lane::new(here, VecDeque::new()), Some(account)).await {
+                    match self.ask(lane, Some(account)).await {
                         Went::Answered(answered) => return Ended::Answered(answered),
-                        Went::On | Went::Over => break,
+                        Went::On => {}
+                        Went::Over if self.end.has_asked_everybody() => {}
+                        Went::Over => break,
                     }
                 }
                 Err(Refusal::Excluded(exclusion)) => self.end.recorder.shut_out(&step, exclusion),
+                // The failure of the attempt before says more.
+                Err(Refusal::Local(_)) if repeats => {}
                 Err(Refusal::Local(limit)) => {
                     self.end.local = Some(limit);
                     break;
@@ -275,6 +276,14 @@ impl<'w, 'p> Walk<'w, 'p> {
             }
         }
         Ended::Nobody(Box::new(self.end))
+    }
+
+    /// Whom the request waits for next.
+    fn waits_for(&mut self) -> Option<Lane<'p>> {
+        if self.scene.asked.pool().is_some() || self.end.recorder.journey.attempts.is_empty() {
+            return self.full.pop_front();
+        }
+        self.full.remove(self.full.iter().position(|lane| lane.repeats)?)
     }
 
     /// The walk ends with this answer.
@@ -292,7 +301,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         let kept = attempt.keep_places();
         let remaining: Vec<&Target> = self.order[at + 1..].iter().map(|place| place.target).collect();
         let position = Position {
-            combo: Some(&self.scene.asked.config),
+            combo: Some(place.own.config),
             target: place.target,
             connection: &step.candidate.connection,
             nature: &step.candidate.nature,
@@ -309,7 +318,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         } else {
             attempt.settle(outcome);
         }
-        let decision = self.rule(&step, &failed, &position);
+        let decision = self.rule(&step, &failed, place, &position);
         self.end.failed(failed);
         let then = self.follow(decision, lane);
         match then {
@@ -346,7 +355,9 @@ impl<'w, 'p> Walk<'w, 'p> {
     fn is_spoken_for(&self, failed: &Failed, position: &Position<'_>) -> bool {
         let Outcome::Failure(failure) = &failed.diagnosis.outcome else { return false };
         let Some(next) = decision::speaks_next(position) else { return false };
-        let asker = Asker { turn: Turn::Nobody(None), ..asker(self.request, self.scene.asked.combo.strategy) };
+        let own = self.order.iter().find(|place| std::ptr::eq(place.target, next)).map(|place| place.own.strategy);
+        let strategy = own.unwrap_or(self.scene.asked.combo.strategy);
+        let asker = Asker { turn: Turn::Nobody(None), ..asker(self.request, strategy) };
         let (steps, _) = steps_of(self.scene.gateway, &asker, next);
         let status = failed.status.map(|status| status.as_u16());
         let exhausted = &self.end.recorder.journey.exhausted;
@@ -355,13 +366,13 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// What the table says to a failure that is settled.
-    fn rule(&mut self, step: &Step, failed: &Failed, position: &Position<'_>) -> Decision {
+    fn rule(&mut self, step: &Step, failed: &Failed, place: &Place<'_>, position: &Position<'_>) -> Decision {
         let ended = decision::Ended {
             outcome: &failed.diagnosis.outcome,
             status: failed.status.map(|status| status.as_u16()),
             message: &failed.message,
             hopeless: failed.diagnosis.next == resilience::failure::Next::Stop,
-            benched: self.is_benched(step),
+            benched: self.is_benched(step, place),
             too_many_tools: failed.tool_limit.is_some(),
             refuses_thoughts: failed.refuses_thoughts,
         };
@@ -378,8 +389,8 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// Whether the account, or the model on it, is spared by now.
-    fn is_benched(&self, step: &Step) -> bool {
-        let asker = asker(self.request, self.scene.asked.combo.strategy);
+    fn is_benched(&self, step: &Step, place: &Place<'_>) -> bool {
+        let asker = asker(self.request, place.own.strategy);
         let word = crate::plan::availability(self.scene.gateway, &asker, &step.provider, &step.candidate, &step.entry);
         matches!(
             word,

@@ -12,7 +12,7 @@ use crate::key_spending::KeySpending;
 
 impl Gateway {
     pub fn keys(&self) -> Arc<Keys> {
-        self.0.keys.load_full()
+        self.0.keys.get()
     }
 
     /// What keys have spent.
@@ -33,13 +33,13 @@ impl Gateway {
         Ok(())
     }
 
-    /// Limits are followed before the keys are in force that they belong to. One reading after another: one that began
-    /// before a key was revoked would otherwise put it back when it ends last.
+    /// Limits are followed before the keys are in force that they belong to.
     pub(super) async fn load_keys(&self) -> Result<(), Error> {
-        let _one_at_a_time = self.0.keys_reading.lock().await;
-        let keys = self.store().list_keys().await?;
-        self.spending().follow(&keys, &self.catalog(), self.store()).await?;
-        self.0.keys.store(Arc::new(Keys::new(keys)));
-        Ok(())
+        let read = async || -> Result<Keys, Error> {
+            let keys = self.store().list_keys().await?;
+            self.spending().follow(&keys, &self.catalog(), self.store()).await?;
+            Ok(Keys::new(keys))
+        };
+        self.0.keys.read(read()).await
     }
 }
