@@ -39,7 +39,7 @@ async fn two_hundred_requests_at_three_gates_of_which_some_leave_all_end_and_hol
         drawn = drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let model = ["openai/a", "openai/b", "openai/c"][(drawn >> 16) as usize % 3];
         let reply = ask_often(&team, model, 1).remove(0);
-        if (drawn >> 24) % 4 == 0 {
+        if (drawn >> 24).is_multiple_of(4) {
             tokio::task::yield_now().await;
             reply.abort();
         } else {

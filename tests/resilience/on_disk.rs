@@ -51,9 +51,10 @@ async fn a_breaker_that_nobody_asks_for_half_an_hour_is_forgotten_unless_it_is_o
     world.resilience(json!({ "providerBreaker": { "oauth": { "resetTimeoutMs": 3_600_000 } } })).await;
     open(&world, OA, 8).await;
     let c1 = uncooled(&world, AK, "c1").await;
-    world.script(&c1).then(Step::error(503, "down"));
+    world.script(&c1).then(Step::error(503, "down")).then(Step::ok("fine"));
     post_m1(&world, AK).await;
     assert_eq!((world.breaker_state(AK), stored_breaker(&world, AK).await.len()), (("CLOSED", 1), 1));
+    assert_eq!(post_m1(&world, AK).await.status, 200, "which takes the one failure back");
     world.advance(Millis::minutes(31));
     assert_eq!((world.breaker(AK), stored_breaker(&world, AK).await.len()), (None, 0));
     assert_eq!((world.breaker_state(OA).0, stored_breaker(&world, OA).await), ("OPEN", vec!["OPEN".to_owned()]));
