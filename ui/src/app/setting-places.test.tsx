@@ -18,7 +18,7 @@ const withoutPlace: Readonly<Record<string, string>> = {
   "streamRecovery.continueMidStream": "no stream is continued yet",
   "tokenRefreshBreaker.": "no token is refreshed yet",
   providerQuotaOverrides: "a table for installations; the management API takes it",
-  providerOverrides: "a table for installations; the management API takes it",
+  providerOverrides: "has a page at every provider's own",
   "comboDefaults.fallbackCompressionMode": "kept for documents that carry it; prompts are never compressed",
   "comboDefaults.fallbackCompressionThreshold": "kept for documents that carry it; prompts are never compressed",
   "comboDefaults.shadowRouting.": "no copies are sent yet",

@@ -94,7 +94,7 @@ export const requests: Messages["requests"] = {
     responseBody: "Risposta",
     bodiesHelp:
       "Come l'agente ha scritto e letto, senza chiavi, firme e immagini. Conservato da un'impostazione del registro.",
-    planned: "Chiesti in ordine",
+    planned: "Interpellati in ordine",
     attemptsTitle: "Tentativi",
     axis: "Tempo dall'arrivo della richiesta",
     phases: {

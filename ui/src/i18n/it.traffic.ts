@@ -92,7 +92,7 @@ export const traffic: Messages["traffic"] = {
       help: "Vale quando una richiesta non ne nomina: provider/modello, un combo o un nome. Vuoto: quelle richieste sono rifiutate.",
     },
     "routing.providerOrder": {
-      label: "Provider chiesti per primi",
+      label: "Provider interpellati per primi",
       help: "Un id per riga. Tra più che servono un modello nominato senza provider.",
     },
     "routing.modelPrefixMode": {

@@ -203,6 +203,17 @@ describe("the story of a request", () => {
     expect(panel).toHaveTextContent("the provider in front of the slash");
   });
 
+  it("blames nobody who was not asked, and tells of a rest that is over", async () => {
+    const until = new Date(Date.now() - 60_000).toISOString();
+    const row = request("r5", { outcome: "failure", status: 500, errorCode: "internal_server_error" });
+    const resting = { ...story.trace.exclusions[0], mechanism: "connection_cooldown", reason: "cooldown", until };
+    const told = detail(row, { attempts: [], exclusions: [resting as (typeof story.trace.exclusions)[number]] });
+    open("/requests/r5", fakeHost(world({ requests: [row], details: [told] })));
+    expect(await screen.findByRole("heading", { name: "Every connection was left out" })).toBeVisible();
+    expect(screen.queryByText("The provider had an error of its own")).not.toBeInTheDocument();
+    expect(screen.getByRole("region", { name: /^Why it is left out/ })).toHaveTextContent(/\d\d:\d\d:\d\d, is over/);
+  });
+
   it("tells the combo, how it chose, and how long an attempt was waited for", async () => {
     const at = (ms: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + ms).toISOString();
     const row = request("r4", { timestamp: at(0), comboName: "team", strategy: "round-robin", durationMs: 6_000 });
