@@ -5,6 +5,7 @@
 
 mod answers;
 mod auto;
+mod caps;
 mod distinct;
 mod fitting;
 mod foretold;
@@ -13,6 +14,7 @@ mod head_room;
 mod hedging;
 mod nesting;
 mod quota_share;
+mod quota_turns;
 mod relay;
 mod repeats;
 mod shared_accounts;

@@ -184,7 +184,7 @@ async fn an_answer_that_never_begins_counts_as_unreachable() {
 
 #[tokio::test]
 async fn an_open_breaker_is_half_open_at_the_very_instant() {
-    // CB-08, CB-09: nothing runs in between; whoever looks first turns it.
+    // CB-08
     let world = start().await;
     open(&world, AK, 12).await;
     let shown = || async {

@@ -1,5 +1,5 @@
-//! What a gateway makes of files that something else has written: an older version, another program, a bad disk (resilience
-//! specification, 20.4 and 25; scenarios CC, EG, RP and SP).
+//! What lies on the disk: when a gateway writes it, and what it makes of files that something else has written, such as an older
+//! version, another program, a bad disk (resilience specification, 2.9, 20.4 and 25; scenarios CB, CC, EG, RP and SP).
 
 use acceptance::World;
 use domain::health::TestStatus;
@@ -10,7 +10,7 @@ use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor};
 
-use crate::cast::{AK, post_m1, start};
+use crate::cast::{AK, OA, open, post_m1, start, uncooled};
 
 /// Changes the database of a world by other hands than the gateway's.
 async fn tamper(world: &World, statement: &'static str) {
@@ -18,6 +18,47 @@ async fn tamper(world: &World, statement: &'static str) {
     let mut database = SqliteConnectOptions::new().filename(file).connect().await.expect("a database");
     database.execute(statement).await.expect("a change");
     database.close().await.expect("a closed database");
+}
+
+/// The stored states of a provider's breaker: one or none.
+async fn stored_breaker(world: &World, provider: &str) -> Vec<String> {
+    world.gateway().store().flush().await.expect("a written store");
+    let file = world.folder().join(wire::file::DATABASE);
+    let mut database = SqliteConnectOptions::new().filename(file).connect().await.expect("a database");
+    let states = sqlx::query_scalar("SELECT state FROM domain_circuit_breakers WHERE name = ?").bind(provider);
+    let states = states.fetch_all(&mut database).await.expect("states");
+    database.close().await.expect("a closed database");
+    states
+}
+
+#[tokio::test]
+async fn an_open_breaker_stays_open_on_the_disk_until_somebody_looks() {
+    // CB-09
+    let world = start().await;
+    open(&world, AK, 12).await;
+    assert_eq!(stored_breaker(&world, AK).await, ["OPEN"]);
+    world.advance(Millis::minutes(10));
+    assert_eq!(stored_breaker(&world, AK).await, ["OPEN"], "no timer runs");
+    assert_eq!(world.monitoring().await.status, 200);
+    assert_eq!(stored_breaker(&world, AK).await, ["HALF_OPEN"], "whoever looks first turns it");
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_breaker_that_nobody_asks_for_half_an_hour_is_forgotten_unless_it_is_open() {
+    // CB-39. That no more than five hundred are kept is the registry's own test.
+    let world = start().await;
+    world.resilience(json!({ "providerBreaker": { "oauth": { "resetTimeoutMs": 3_600_000 } } })).await;
+    open(&world, OA, 8).await;
+    let c1 = uncooled(&world, AK, "c1").await;
+    world.script(&c1).then(Step::error(503, "down")).then(Step::ok("fine"));
+    post_m1(&world, AK).await;
+    assert_eq!((world.breaker_state(AK), stored_breaker(&world, AK).await.len()), (("CLOSED", 1), 1));
+    assert_eq!(post_m1(&world, AK).await.status, 200, "which takes the one failure back");
+    world.advance(Millis::minutes(31));
+    assert_eq!((world.breaker(AK), stored_breaker(&world, AK).await.len()), (None, 0));
+    assert_eq!((world.breaker_state(OA).0, stored_breaker(&world, OA).await), ("OPEN", vec!["OPEN".to_owned()]));
+    world.check_invariants().await;
 }
 
 #[tokio::test]

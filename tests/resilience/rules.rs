@@ -48,6 +48,7 @@ async fn a_quota_rule_cools_the_account_and_the_same_request_goes_elsewhere() {
     let reply = post_m1(&world, ROUTER).await;
     assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(c2.id.as_str()), "{}", reply.text());
     assert_eq!((world.cooling(&c1), world.locks(&c1)), (Some(Millis::seconds(3)), Vec::new()));
+    assert_eq!(world.status(&c1), TestStatus::Unavailable, "TS-22: a rest, no end");
 
     let world = start().await;
     let c1 = uncooled(&world, ROUTER, "c1").await;

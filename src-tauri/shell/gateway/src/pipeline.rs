@@ -47,7 +47,7 @@ pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
     let transcript = Transcript::begin(&gateway, &request);
     let response = if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await };
     match transcript {
-        Some(transcript) => transcript.follow(response).await,
+        Some(transcript) => Box::pin(transcript.follow(response)).await,
         None => response,
     }
 }
