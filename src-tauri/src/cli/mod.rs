@@ -57,7 +57,12 @@ pub(crate) fn configuration(data_dir: Option<PathBuf>) -> Config {
     let environment: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
-    Config { data_dir: server::data_folder(data_dir, &environment), environment, ..Config::default() }
+    Config {
+        data_dir: server::data_folder(data_dir, &environment),
+        environment,
+        workers: server::suitable_workers().get(),
+        ..Config::default()
+    }
 }
 
 /// Runs one command line.
@@ -70,7 +75,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(threads()).enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             say(&format!("the system gives no threads: {error}"));
@@ -78,12 +83,6 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
     };
     runtime.block_on(dispatch(arguments))
-}
-
-/// Threads that serve: half as many as there are processors. The agent, and a model on this computer, need the others; and
-/// tasks of one request that share a thread hand over to each other without waking another.
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
 
 async fn dispatch(arguments: Arguments) -> ExitCode {

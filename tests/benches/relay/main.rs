@@ -5,7 +5,8 @@
 //! but pass bytes on. Every round asks all of them in turn, so that a busy machine disturbs each alike; what counts are
 //! the differences and ratios of one run, never the absolute figures. Budgets: architecture, section 18.
 //!
-//! The program is built here when it is not fresh. `OMNIROUTE_BIN` names another one to measure.
+//! The program is built here when it is not fresh. `OMNIROUTE_BIN` names another one to measure. Arguments name parts to
+//! measure alone: `latency`, `throughput`, `memory`, `idle`.
 
 #![expect(clippy::print_stdout, reason = "a bench reports on standard output")]
 
@@ -108,15 +109,30 @@ async fn measure(upstream: &FakeUpstream) -> Result<()> {
         combo: Place::new("by combo", gateway.url(), program::COMBO)?,
         bare: Place::new("bare relay", bare.url(), "")?,
     };
-    for case in &CASES {
-        latency(&ways, case).await?;
+    if asked_for("latency") {
+        for case in &CASES {
+            latency(&ways, case).await?;
+        }
+        engine::share();
     }
-    engine::share();
-    throughput(&ways).await?;
-    open_streams(&ways.gateway, &gateway).await?;
-    faults::memory(&ways.gateway, &gateway).await?;
+    if asked_for("throughput") {
+        throughput(&ways).await?;
+    }
+    if asked_for("memory") {
+        open_streams(&ways.gateway, &gateway).await?;
+        faults::memory(&ways.gateway, &gateway).await?;
+    }
     drop(gateway);
-    idle(&binary, upstream).await
+    if asked_for("idle") {
+        idle(&binary, upstream).await?;
+    }
+    Ok(())
+}
+
+/// Whether a part is to be measured: all of them unless some are named.
+fn asked_for(part: &str) -> bool {
+    let mut named = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
+    named.peek().is_none() || named.any(|name| name == part)
 }
 
 /// Rounds of one call each way.

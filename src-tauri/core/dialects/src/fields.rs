@@ -7,6 +7,8 @@
 use std::fmt::Display;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
 use crate::lenient::{Amount, Text, str_of};
@@ -27,6 +29,60 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(at: impl Display, json: &'a str) -> 
         };
         Refusal::new(if place.is_empty() { "body".to_owned() } else { place }, in_words(&message))
     })
+}
+
+/// The elements of a list, which are read one by one, each beside the text it was read from. A list of [`RawValue`]s tells
+/// the text too, but then everything in it is read twice.
+pub(crate) struct Elements<'a> {
+    at: String,
+    place: usize,
+    /// From the next element on.
+    rest: &'a str,
+}
+
+impl<'a> Elements<'a> {
+    /// Of the list that stands at `at`.
+    pub(crate) fn of(at: impl Display, list: &'a RawValue) -> Result<Elements<'a>, Refusal> {
+        let at = at.to_string();
+        match list.get().strip_prefix('[') {
+            Some(rest) => Ok(Elements { at, place: 0, rest: rest.trim_ascii_start() }),
+            None => parse::<Vec<IgnoredAny>>(&at, list.get()).map(|_| Elements { at, place: 0, rest: "]" }),
+        }
+    }
+
+    /// How the next element begins; `None` behind the last.
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.rest.bytes().next().filter(|byte| *byte != b']')
+    }
+
+    /// The number of the next element.
+    pub(crate) fn place(&self) -> usize {
+        self.place
+    }
+
+    /// Reads the next element.
+    pub(crate) fn read<T: Deserialize<'a>>(&mut self) -> Result<(T, &'a str), Refusal> {
+        let (read, json) = first::<T>(self.rest);
+        let element = match read {
+            Some(element) => element,
+            // Once more, to find out what is wrong with it.
+            None => parse(format_args!("{}[{}]", self.at, self.place), json)?,
+        };
+        let behind = self.rest.get(json.len()..).unwrap_or_default().trim_ascii_start();
+        self.rest = behind.strip_prefix(',').unwrap_or(behind).trim_ascii_start();
+        self.place += 1;
+        Ok((element, json))
+    }
+}
+
+/// The value that a text begins with, if it can be read so, and what of the text it takes.
+fn first<'a, T: Deserialize<'a>>(text: &'a str) -> (Option<T>, &'a str) {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
+    if let Some(Ok(value)) = values.next() {
+        return (Some(value), text.get(..values.byte_offset()).unwrap_or_default());
+    }
+    let raw = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>().next();
+    (None, raw.and_then(Result::ok).map_or("", RawValue::get))
 }
 
 /// A number; `None` when the field is absent or null.
@@ -105,8 +161,6 @@ fn joined(mut place: String, path: &serde_path_to_error::Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::value::RawValue;
-
     use super::*;
 
     #[derive(Debug, Deserialize)]
@@ -118,7 +172,6 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "only read")]
     struct Inner {
         number: u32,
     }
@@ -138,6 +191,25 @@ mod tests {
         }
         let told = parse::<Body<'_>>("tools[3]", r#"{"list":[{"number":true}]}"#).unwrap_err().field;
         assert_eq!(told, "tools[3].list[0].number");
+    }
+
+    #[test]
+    fn the_elements_of_a_list_are_read_beside_their_text() {
+        let list = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
+        let json = list("[ {\"number\":1} ,\t7,\"a,]\",[[]]]");
+        let mut elements = Elements::of("list", &json).unwrap();
+        assert_eq!((elements.peek(), elements.place()), (Some(b'{'), 0));
+        let (inner, text) = elements.read::<Inner>().unwrap();
+        assert_eq!((inner.number, text), (1, "{\"number\":1}"));
+        assert_eq!(elements.read::<u8>().unwrap(), (7, "7"));
+        assert_eq!(elements.read::<&str>().unwrap(), ("a,]", "\"a,]\""));
+        assert_eq!(elements.peek(), Some(b'['));
+        let told = elements.read::<Vec<Inner>>().unwrap_err().to_string();
+        assert_eq!(told, "list[3][0]: invalid length 0, expected an object");
+        assert_eq!(elements.read::<IgnoredAny>().unwrap().1, "[[]]");
+        assert_eq!(elements.peek(), None);
+        assert_eq!(Elements::of("list", &list("[ ]")).unwrap().peek(), None);
+        assert_eq!(Elements::of("list", &list("{}")).err().map(|refusal| refusal.field).as_deref(), Some("list"));
     }
 
     #[test]

@@ -7,12 +7,23 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A text. Numbers and booleans are taken as written, a list or object of parts as the text of its parts, joined;
 /// anything else is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
+
+/// A text, or parts of which only a second look tells what they are.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    Text(Text<'a>),
+    Parts(Vec<&'a RawValue>),
+    /// A lone part where a list belongs, put together again from its members.
+    Part(Box<RawValue>),
+}
 
 /// A count; `None` when the value is no whole number that fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +135,64 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of parts")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Content<'de>, E> {
+        TextVisitor.visit_borrowed_str(text).map(Content::Text)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Content<'de>, E> {
+        TextVisitor.visit_str(text).map(Content::Text)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Content<'de>, E> {
+        TextVisitor.visit_bool(value).map(Content::Text)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Content<'de>, E> {
+        TextVisitor.visit_u64(value).map(Content::Text)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Content<'de>, E> {
+        TextVisitor.visit_i64(value).map(Content::Text)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Content<'de>, E> {
+        TextVisitor.visit_f64(value).map(Content::Text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Content<'de>, A::Error> {
+        let mut parts = Vec::new();
+        while let Some(part) = elements.next_element()? {
+            parts.push(part);
+        }
+        Ok(Content::Parts(parts))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Content<'de>, A::Error> {
+        let mut json = String::from("{");
+        while let Some((key, value)) = members.next_entry::<Text<'de>, &'de RawValue>()? {
+            let comma = if json.len() > 1 { "," } else { "" };
+            json.push_str(&format!("{comma}{}:{}", Value::from(key.as_str()), value.get()));
+        }
+        json.push('}');
+        RawValue::from_string(json).map(Content::Part).map_err(A::Error::custom)
+    }
+}
+
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Amount(amount) = Amount::deserialize(deserializer)?;
@@ -208,6 +277,25 @@ mod tests {
         }
         let borrowed = serde_json::from_str::<Text<'_>>(r#""plain""#).unwrap();
         assert!(matches!(borrowed.0, Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn content_is_a_text_or_its_parts_as_they_were_written() {
+        for (json, expected) in [
+            (r#""esc\n""#, "esc\n"),
+            ("-1.5", "-1.5"),
+            (r#"[{"a": 1},"b"]"#, r#"[{"a": 1}, "b"]"#),
+            (r#"{ "a\"b" : [1, 2] , "c":null}"#, r#"{"a\"b":[1, 2],"c":null}"#),
+        ] {
+            let told = match serde_json::from_str(json).unwrap() {
+                Content::Text(text) => text.into_string(),
+                Content::Parts(parts) => {
+                    format!("[{}]", parts.iter().map(|part| part.get()).collect::<Vec<_>>().join(", "))
+                }
+                Content::Part(part) => part.get().to_owned(),
+            };
+            assert_eq!(told, expected, "{json}");
+        }
     }
 
     #[test]

@@ -94,6 +94,10 @@ fn a_request_that_cannot_be_read_names_the_field() {
         (r#"{"messages":[{"role":"user"}]}"#, "messages.0.content"),
         (r#"{"messages":[{"role":"user","content":[{"type":"text"},3]}]}"#, "messages.0.content.1"),
         (r#"{"messages":[{"role":"user","content":[{"type":"image"}]}]}"#, "messages.0.content.0.source"),
+        (
+            r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":{"b":7}}]}]}"#,
+            "messages.0.content.0.content",
+        ),
         (r#"{"messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#, "messages.0.content.0.tool_use_id"),
         (
             r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a"}]}]}"#,

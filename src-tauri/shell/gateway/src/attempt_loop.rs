@@ -64,7 +64,8 @@ pub(crate) async fn run(
                 return turned_away(request, &limit, round.recorder);
             }
             let last = round.last.as_ref();
-            return match last_resort::ask(gateway, request, resolved, last, &mut round.recorder).await {
+            let asking = Box::pin(last_resort::ask(gateway, request, resolved, last, &mut round.recorder));
+            return match asking.await {
                 Some(rescue) => rescue.respond(gateway, request, round.recorder),
                 None => conclude(gateway, request, resolved, round.last, round.recorder),
             };
@@ -186,7 +187,7 @@ async fn take_place(
     }
     while let Some((step, repeats)) = queue.waits_for(!round.recorder.journey.attempts.is_empty()) {
         round.recorder.waits_for_place(&step);
-        match admit::in_turn(gateway, &step, terms, &mut queue.kept).await {
+        match Box::pin(admit::in_turn(gateway, &step, terms, &mut queue.kept)).await {
             Ok(Turned { attempt, queued }) => {
                 round.recorder.waited(queued);
                 return Some((step, attempt));

@@ -40,7 +40,8 @@ pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
         Err((head, error)) => return error.render(head.client, &head.id),
     };
     let request = Arc::new(request);
-    // Large, and handed on through several layers: it lies still from here on.
+    // Handed on through several layers: it lies still from here on. A future is as large as the largest that it awaits, and
+    // is copied whole as it is made: what is large or rare below is therefore boxed.
     let answer: Answer = Box::pin(serve(gateway.clone(), Arc::clone(&request)));
     if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await }
 }
@@ -58,14 +59,14 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
             if let Some(ready) = ollama::ready(&gateway, &request, &mut recorder) {
                 return ready;
             }
-            attempt_loop::run(&gateway, &request, &resolved, recorder).await
+            Box::pin(attempt_loop::run(&gateway, &request, &resolved, recorder)).await
         }
         Destination::Combo(asked, rule) => {
             recorder.journey.rule = Some(rule);
             if let Some(ready) = ollama::ready(&gateway, &request, &mut recorder) {
                 return ready;
             }
-            combo::run(&gateway, &request, &asked, recorder).await
+            Box::pin(combo::run(&gateway, &request, &asked, recorder)).await
         }
     };
     match request.operation {

@@ -78,7 +78,8 @@ pub(crate) async fn send(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     accounts::asked(gateway, step);
-    let sending = send_unlimited(gateway, request, step, wish, attempt, recorder);
+    // The largest future there is: everything that awaits it would be as large.
+    let sending = Box::pin(send_unlimited(gateway, request, step, wish, attempt, recorder));
     let sent = match attempt.overrun() {
         None => sending.await,
         Some(overrun) => tokio::select! {

@@ -20,6 +20,8 @@ pub enum StartError {
     Store(#[source] store::Error),
     #[error("the configuration file {} cannot be used", path.display())]
     ConfigFile { path: PathBuf, source: ConfigFileError },
+    #[error("the system gives no threads")]
+    Threads(#[source] io::Error),
     #[error("the built-in catalogue is damaged")]
     Catalog(#[source] catalog::Error),
     #[error("the stored state could not be loaded")]

@@ -9,6 +9,8 @@
 //! | `clock.rs`, `timer.rs` | the two clocks, and hyper's timer over them |
 //! | `place.rs` | where to listen: addresses, ports, binding |
 //! | `listener.rs` | accepting, serving, moving to another place |
+//! | `workers.rs` | the threads that serve |
+//! | `linger.rs` | reading on after a refusal |
 //! | `data_folder.rs`, `gateway_file.rs`, `config_file.rs` | files |
 //! | `housekeeping.rs` | retention, and settings that reach into running parts |
 //! | `logging.rs` | where log lines go |
@@ -19,11 +21,13 @@ mod data_folder;
 mod error;
 mod gateway_file;
 mod housekeeping;
+mod linger;
 mod listener;
 pub mod logging;
 mod place;
 mod running;
 mod timer;
+mod workers;
 
 pub use domain::wire;
 
@@ -32,3 +36,4 @@ pub use data_folder::data_folder;
 pub use error::{ConfigFileError, ShutdownError, StartError};
 pub use gateway_file::GatewayFile;
 pub use running::{Config, Running, VERSION, run};
+pub use workers::suitable_workers;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use control::{ListenerMove, MoveRefused};
 use domain::{Clock, Millis};
 use gateway::edge::Peer;
@@ -23,8 +24,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::linger::Rest;
 use crate::place::{BindError, Bound, Place};
 use crate::timer::ClockTimer;
+use crate::workers::Workers;
 
 /// How long a silent connection is kept, and with it the longest time for the head of a request. Longer than the 90 s for
 /// which the connection pools of agents keep one: whoever closes first must not be the one that the other is writing to.
@@ -42,6 +45,7 @@ pub(crate) struct Server {
     /// Ends every connection at once.
     pub(crate) cut: CancellationToken,
     pub(crate) connections: Arc<Semaphore>,
+    pub(crate) workers: Arc<Workers>,
 }
 
 /// An open door; dropping it closes it.
@@ -68,12 +72,32 @@ impl Server {
             let Some(accepted) = or_closed(&closed, listener.accept()).await else { return };
             match (permit, accepted) {
                 (Ok(permit), Ok((stream, peer))) => {
-                    self.tracker.spawn(self.clone().serve(stream, Peer(peer), permit, closed.clone()));
+                    self.hand_over(stream, Peer(peer), permit, closed.clone());
                 }
                 (Err(_), _) => return,
                 (Ok(_), Err(error)) => self.pause(&error).await,
             }
         }
+    }
+
+    /// To a thread of its own, where there are such.
+    fn hand_over(&self, stream: TcpStream, peer: Peer, permit: OwnedSemaphorePermit, closed: CancellationToken) {
+        let server = self.clone();
+        let Some(seat) = self.workers.seat() else {
+            self.tracker.spawn(server.serve(stream, peer, permit, closed));
+            return;
+        };
+        // A socket belongs to the runtime in which it was made.
+        let Ok(stream) = stream.into_std() else { return };
+        let runtime = seat.runtime().clone();
+        let serving = async move {
+            match TcpStream::from_std(stream) {
+                Ok(stream) => server.serve(stream, peer, permit, closed).await,
+                Err(error) => tracing::debug!(%error, "a connection could not be handed over"),
+            }
+            drop(seat);
+        };
+        self.tracker.spawn_on(serving, &runtime);
     }
 
     async fn pause(&self, error: &io::Error) {
@@ -87,11 +111,11 @@ impl Server {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "small writes may be delayed");
         }
-        let router = self.router.clone();
+        let (router, clock) = (self.router.clone(), Arc::clone(&self.clock));
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            let router = router.clone();
-            async move { Ok::<_, Infallible>(infallible(router.oneshot(request.map(Body::new)).await)) }
+            let (router, clock) = (router.clone(), Arc::clone(&clock));
+            async move { Ok::<_, Infallible>(answer_to(router, request, clock.as_ref()).await) }
         });
         let connection = http1::Builder::new()
             .timer(ClockTimer::new(Arc::clone(&self.clock)))
@@ -118,6 +142,18 @@ impl Server {
         }
         drop(permit);
     }
+}
+
+/// The router's answer, once the client is done with sending: see [`crate::linger`].
+async fn answer_to(router: Router, request: hyper::Request<Incoming>, clock: &dyn Clock) -> Response {
+    // Such a client sends its body only when it is asked for it.
+    let asks_first = request.headers().contains_key(hyper::header::EXPECT);
+    let rest = Rest::default();
+    let response = infallible(router.oneshot(request.map(|body| Body::new(rest.lend(body)))).await);
+    if !asks_first {
+        rest.forget(clock).await;
+    }
+    response
 }
 
 impl Door {

@@ -22,6 +22,7 @@ use crate::error::{ShutdownError, StartError};
 use crate::gateway_file::{self, GatewayFile};
 use crate::listener::{self, Door, Server};
 use crate::place::{BindError, Bound, Place};
+use crate::workers::Workers;
 use crate::{config_file, housekeeping};
 
 /// The program's version.
@@ -39,6 +40,8 @@ pub struct Config {
     pub config_file: Option<PathBuf>,
     /// Environment variables, read by the caller.
     pub environment: BTreeMap<String, String>,
+    /// Threads of their own that serve connections ([`crate::suitable_workers`]); with 0, the caller's runtime does.
+    pub workers: usize,
 }
 
 /// A running gateway. Dropping it stops it without waiting; [`Running::shutdown`] stops it properly.
@@ -80,6 +83,7 @@ struct Assembled {
 
 async fn assemble(config: Config, clock: Arc<dyn Clock>, tasks: &Tasks, store: Store) -> Result<Assembled, StartError> {
     let settings = load_settings(&config, &store).await?;
+    let workers = Arc::new(Workers::start(config.workers).map_err(StartError::Threads)?);
     let place = place(&config, settings.effective());
     let bound = place.bind().map_err(|error| not_bound(&place, error))?;
     let token = open_token(&config)?;
@@ -105,7 +109,7 @@ async fn assemble(config: Config, clock: Arc<dyn Clock>, tasks: &Tasks, store: S
     tasks.tracker.spawn(housekeeping::retain(gateway.clone()));
     tasks.tracker.spawn(housekeeping::follow_settings(gateway.clone(), transport));
     let data_dir = config.data_dir;
-    let (control, listener) = open_door(gateway, tasks, token, (place, bound), max_connections, &addresses);
+    let (control, listener) = open_door(gateway, tasks, token, (place, bound), max_connections, workers, &addresses);
     Ok(Assembled { control, data_dir, addresses, listener })
 }
 
@@ -116,6 +120,7 @@ fn open_door(
     token: TokenKeeper,
     (place, bound): (Place, Bound),
     max_connections: u32,
+    workers: Arc<Workers>,
     addresses: &OwnAddresses,
 ) -> (Control, JoinHandle<Door>) {
     let (mover, moves) = mpsc::channel(1);
@@ -126,6 +131,7 @@ fn open_door(
         clock: Arc::clone(gateway.clock()),
         tracker: tasks.tracker.clone(),
         cut: tasks.cut.clone(),
+        workers,
         connections: Arc::new(Semaphore::new(usize::try_from(max_connections).unwrap_or(Semaphore::MAX_PERMITS))),
     };
     let announce = announcer(gateway, Arc::clone(addresses));

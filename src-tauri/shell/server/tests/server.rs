@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 
 fn config(dir: &Path) -> Config {
     let environment = BTreeMap::from([("OMNIROUTE_SECRET_STORE".to_owned(), "file".to_owned())]);
-    Config { data_dir: dir.to_owned(), port: Some(0), environment, ..Config::default() }
+    Config { data_dir: dir.to_owned(), port: Some(0), environment, workers: 2, ..Config::default() }
 }
 
 async fn start(dir: &Path) -> Running {
@@ -322,4 +322,51 @@ async fn wait_until(so: impl Fn() -> bool) {
         tokio::task::yield_now().await;
     }
     panic!("it never came to be");
+}
+
+/// Sends the whole body before it reads; the reply.
+async fn stubborn(running: &Running, path: &str, length: usize) -> String {
+    let mut stream = TcpStream::connect(running.addresses()[0]).await.expect("connected");
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer wrong\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("the head is taken");
+    let chunk = vec![b' '; 64 * 1024];
+    for _ in 0..length / chunk.len() {
+        stream.write_all(&chunk).await.unwrap_or_else(|error| panic!("{path}: the body is not taken: {error}"));
+    }
+    let mut reply = vec![0; 1024];
+    let read = stream.read(&mut reply).await.expect("a reply");
+    String::from_utf8_lossy(&reply[..read]).into_owned()
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let running = start(dir.path()).await;
+    let set = json!({ "gateway": { "bodyLimitBytes": 4096, "requireApiKey": true } });
+    assert_eq!(call(&running, "PATCH", "/api/settings", Some(set)).await.0, 200);
+    for (path, status) in
+        [("/v1/chat/completions", "401"), ("/nowhere", "404"), ("/api/settings", "401"), ("/v1/models", "405")]
+    {
+        let reply = stubborn(&running, path, 32 * 1024 * 1024).await;
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {reply}");
+    }
+    running.shutdown().await.expect("a clean stop");
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_wait_for_a_body_that_never_comes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let running = start(dir.path()).await;
+    for expect in ["", "expect: 100-continue\r\n"] {
+        let mut stream = TcpStream::connect(running.addresses()[0]).await.expect("connected");
+        let head = format!("POST /nowhere HTTP/1.1\r\nhost: localhost\r\n{expect}content-length: 1000000\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("the head is taken");
+        let mut reply = vec![0; 1024];
+        let read = stream.read(&mut reply).await.expect("a reply");
+        assert!(reply[..read].starts_with(b"HTTP/1.1 404"), "{}", String::from_utf8_lossy(&reply[..read]));
+    }
+    running.shutdown().await.expect("a clean stop");
 }

@@ -5,11 +5,12 @@
 //! request that finds its kept connection closed before a byte of it was written is written to a new one: nothing has been
 //! sent twice then.)
 //!
-//! One client exists per route, made when it is first needed. It keeps connections open, speaks HTTP/2 where the server
+//! One client exists per route and runtime, made when it is first needed: a request and the connection it travels on are
+//! then served by the same thread where threads have runtimes of their own. It keeps connections open, speaks HTTP/2 where the server
 //! offers it and sends small writes at once. Answers are asked for uncompressed (`accept-encoding: identity`), so that
 //! streamed frames arrive as they were sent; a server that compresses regardless is unpacked on the fly.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,6 +26,7 @@ use http::{HeaderValue, StatusCode};
 use http_body_util::BodyExt;
 use hyper_util::client::proxy::matcher::Matcher;
 use parking_lot::RwLock;
+use tokio::runtime;
 use url::Url;
 
 use crate::address::{self, Policy};
@@ -64,12 +66,13 @@ pub struct HttpTransport {
     own_addresses: OwnAddresses,
     lookup: Lookup,
     system_proxy: OnceLock<Matcher>,
-    clients: RwLock<BTreeMap<ClientKey, reqwest::Client>>,
+    clients: RwLock<HashMap<ClientKey, reqwest::Client>>,
 }
 
-/// Requests that may share a client: same way out, same address rules.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Requests that may share a client: same threads, same way out, same address rules.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ClientKey {
+    runtime: runtime::Id,
     proxy: Option<String>,
     allow_private: bool,
     /// Plain http, for which a resolved address must be near.
@@ -79,8 +82,8 @@ struct ClientKey {
 }
 
 /// Routes in use at once are few; beyond this, the clients of forgotten proxies are let go.
-const MAX_CLIENTS: usize = 64;
-/// Idle connections kept per server.
+const MAX_CLIENTS: usize = 128;
+/// Idle connections that a client keeps per server.
 const MAX_IDLE_CONNECTIONS: usize = 64;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// HTTP/2 pings while a request is open: finds connections that died while the computer slept.
@@ -99,7 +102,7 @@ impl HttpTransport {
             own_addresses: options.own_addresses,
             lookup,
             system_proxy: OnceLock::new(),
-            clients: RwLock::new(BTreeMap::new()),
+            clients: RwLock::default(),
         }
     }
 
@@ -126,6 +129,7 @@ impl HttpTransport {
         let proxy = self.proxy_for(request.url(), route.proxy)?;
         let proxied = proxy.is_some();
         let client = self.client(ClientKey {
+            runtime: runtime::Handle::current().id(),
             proxy,
             allow_private: route.allow_private,
             plain: request.url().scheme() == "http",

@@ -16,6 +16,8 @@ pub mod system;
 mod target;
 pub mod tools;
 
+pub(crate) use request::lines;
+
 pub use answer::{Answer, Part as AnswerPart};
 pub use request::{
     CacheMark, Effort, Media, Namespace, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling,

@@ -10,7 +10,11 @@
 //!   last turn it is removed instead, since nobody waits for it.
 //! - A result without its call becomes a text of the user.
 //! - Neighbouring turns of one speaker become one.
+//!
+//! Most conversations keep all of this. They are seen through once and handed back as they are: a history of half a
+//! megabyte is not copied to find that nothing is wrong with it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::request::{Part, Role, ToolKind, Turn};
@@ -25,12 +29,70 @@ const ORPHAN: &str = "[tool result] ";
 const REPAIRED: &str = "REPAIRED_TOOLS";
 
 /// The conversation as strict servers take it. Warnings name the ids of the calls concerned.
-pub fn repair(turns: &[Turn]) -> (Vec<Turn>, Vec<Warning>) {
+pub fn repair(turns: &[Turn]) -> (Cow<'_, [Turn]>, Vec<Warning>) {
+    if is_whole(turns) {
+        return (Cow::Borrowed(turns), Vec::new());
+    }
+    let (turns, warnings) = rebuilt(turns);
+    (Cow::Owned(turns), warnings)
+}
+
+/// [`repair`], for a conversation that may have been changed already.
+pub fn repaired(turns: Cow<'_, [Turn]>) -> (Cow<'_, [Turn]>, Vec<Warning>) {
+    match turns {
+        Cow::Borrowed(turns) => repair(turns),
+        Cow::Owned(turns) => {
+            let (turns, warnings) = repair(&turns);
+            (Cow::Owned(turns.into_owned()), warnings)
+        }
+    }
+}
+
+fn rebuilt(turns: &[Turn]) -> (Vec<Turn>, Vec<Warning>) {
     let mut ledger = Ledger::default();
     let merged = merge(turns.iter().map(cleaned));
     let turns = merged.into_iter().enumerate().map(|(place, turn)| ledger.take(place, turn)).collect();
     let turns = merge(ledger.settle(turns).into_iter());
     (turns, ledger.warnings)
+}
+
+/// Whether there is nothing to repair.
+fn is_whole(turns: &[Turn]) -> bool {
+    let mut speaker = None;
+    let mut awaited: Vec<&str> = Vec::new();
+    let is_whole = turns.iter().all(|turn| {
+        let fits = speaker != Some(turn.role) && !is_lacking(turn) && answers(turn, &awaited);
+        speaker = Some(turn.role);
+        awaited = if turn.role == Role::Assistant { calls(turn).collect() } else { Vec::new() };
+        fits
+    });
+    is_whole && awaited.is_empty()
+}
+
+/// Whether a turn holds nothing, or something blank.
+fn is_lacking(turn: &Turn) -> bool {
+    let is_lacking = |part: &Part| match part {
+        Part::ToolResult { content, .. } => content.iter().any(is_blank),
+        part => is_blank(part),
+    };
+    turn.parts.is_empty() || turn.parts.iter().any(is_lacking)
+}
+
+/// Whether a turn begins with the results of these calls in their order, and holds no others.
+fn answers(turn: &Turn, calls: &[&str]) -> bool {
+    let Some((results, rest)) = turn.parts.split_at_checked(calls.len()) else { return false };
+    let may_answer = calls.is_empty() || turn.role == Role::User;
+    let is_result = |(part, id): (&Part, &&str)| matches!(part, Part::ToolResult { call_id, .. } if call_id == id);
+    let has_more = rest.iter().any(|part| matches!(part, Part::ToolResult { .. }));
+    may_answer && !has_more && results.iter().zip(calls).all(is_result)
+}
+
+/// The ids of the calls of a turn that the client answers.
+fn calls(turn: &Turn) -> impl Iterator<Item = &str> {
+    turn.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { id, kind, .. } if !matches!(kind, ToolKind::Server(_)) => Some(id.as_str()),
+        _ => None,
+    })
 }
 
 /// Whether nothing can be seen of a part.
@@ -96,13 +158,9 @@ impl Ledger {
     fn take(&mut self, place: usize, mut turn: Turn) -> Turn {
         match turn.role {
             Role::Assistant => {
-                for part in &turn.parts {
-                    if let Part::ToolCall { id, kind, .. } = part
-                        && !matches!(kind, ToolKind::Server(_))
-                    {
-                        self.by_id.entry(id.clone()).or_default().push(self.calls.len());
-                        self.calls.push(Call { id: id.clone(), turn: place, result: None });
-                    }
+                for id in calls(&turn) {
+                    self.by_id.entry(id.to_owned()).or_default().push(self.calls.len());
+                    self.calls.push(Call { id: id.to_owned(), turn: place, result: None });
                 }
             }
             Role::User | Role::System => {
@@ -200,6 +258,9 @@ fn orphan(result: Part, rest: &mut Vec<Part>) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn text(text: &str) -> Part {
@@ -367,6 +428,32 @@ mod tests {
             let about: Vec<_> = warnings.iter().map(|warning| warning.about.as_str()).collect();
             assert_eq!(about, warned, "{name}");
             assert_eq!(told(&repair(&repaired).0), expected, "{name}: again");
+            assert!(matches!(repair(&repaired).0, Cow::Borrowed(_)), "{name}: nothing is left to repair");
+        }
+    }
+
+    fn any_turn() -> impl Strategy<Value = Turn> {
+        let id = prop_oneof![Just("1"), Just("2")];
+        let part = prop_oneof![
+            2 => Just(text("said")),
+            4 => id.clone().prop_map(call),
+            4 => id.prop_map(|id| result(id, "ok")),
+            1 => Just(text(" ")),
+        ];
+        let role = prop_oneof![4 => Just(Role::User), 4 => Just(Role::Assistant), 1 => Just(Role::System)];
+        (role, vec(part, 0..3)).prop_map(|(role, parts)| Turn { role, parts })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn what_is_handed_back_as_it_is_would_not_be_changed(turns in vec(any_turn(), 0..4)) {
+            let (rebuilt, warnings) = rebuilt(&turns);
+            if is_whole(&turns) {
+                prop_assert_eq!(told(&rebuilt), told(&turns));
+                prop_assert!(warnings.is_empty());
+            }
         }
     }
 }

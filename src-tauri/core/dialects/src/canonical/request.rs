@@ -1,5 +1,6 @@
 //! What an agent asks, whatever it speaks.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use domain::Dialect;
@@ -197,6 +198,14 @@ pub enum Part {
         json: Box<RawValue>,
         summary: String,
     },
+}
+
+/// Texts as one, each on a line of its own. A lone text stays what it is.
+pub(crate) fn lines(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
+    if texts.len() == 1 {
+        return texts.remove(0);
+    }
+    Cow::Owned(texts.join("\n"))
 }
 
 #[derive(Clone, Debug, Default)]

@@ -18,10 +18,10 @@ use crate::translate::Refusal;
 
 /// The tools of a request as one dialect can be told of them.
 #[derive(Clone, Debug, Default)]
-pub struct Tooling {
+pub struct Tooling<'r> {
     /// Functions, and what else the dialect has itself: those keep their kind, and under the client's own dialect their
-    /// definition.
-    pub tools: Vec<Tool>,
+    /// definition. Borrowed from the request, but for those that stand for another.
+    pub tools: Vec<Cow<'r, Tool>>,
     pub choice: Option<ToolChoice>,
     pub parallel: Option<bool>,
     pub warnings: Vec<Warning>,
@@ -31,7 +31,7 @@ pub struct Tooling {
 ///
 /// # Errors
 /// A tool that does not exist there, when the client forces it or `target` refuses it.
-pub fn fit(request: &Request, dialect: Dialect, target: &Target) -> Result<Tooling, Refusal> {
+pub fn fit<'r>(request: &'r Request, dialect: Dialect, target: &Target) -> Result<Tooling<'r>, Refusal> {
     let mut fitted = Tooling::default();
     let has_client_tools = request.tools.iter().any(|tool| !matches!(tool.kind, ToolKind::Server(_)));
     for tool in &request.tools {
@@ -52,7 +52,7 @@ pub fn fit(request: &Request, dialect: Dialect, target: &Target) -> Result<Tooli
             continue;
         }
         let stays = is_native(&tool.kind, dialect, request.source);
-        fitted.tools.push(if stays { tool.clone() } else { emulate(tool) });
+        fitted.tools.push(if stays { Cow::Borrowed(tool) } else { Cow::Owned(emulate(tool)) });
     }
     fitted.choose(request, dialect);
     if fitted.tools.is_empty() && dialect == Dialect::Messages {
@@ -61,7 +61,7 @@ pub fn fit(request: &Request, dialect: Dialect, target: &Target) -> Result<Tooli
     Ok(fitted)
 }
 
-impl Tooling {
+impl Tooling<'_> {
     /// Lets the choice follow the tools that are left.
     fn choose(&mut self, request: &Request, dialect: Dialect) {
         let choice = match request.tool_choice.clone() {
@@ -102,7 +102,7 @@ impl Tooling {
             if let Part::ToolCall { name, .. } = part
                 && !self.tools.iter().any(|tool| tool.name == *name)
             {
-                self.tools.push(Tool { name: name.clone(), ..Tool::default() });
+                self.tools.push(Cow::Owned(Tool { name: name.clone(), ..Tool::default() }));
                 self.choice = Some(ToolChoice::None);
             }
         }

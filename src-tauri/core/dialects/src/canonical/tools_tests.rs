@@ -15,7 +15,7 @@ fn server(kind: &str) -> Tool {
     tool(kind, ToolKind::Server(kind.to_owned()))
 }
 
-fn names(fitted: &Tooling) -> Vec<&str> {
+fn names<'f>(fitted: &'f Tooling<'_>) -> Vec<&'f str> {
     fitted.tools.iter().map(|tool| tool.name.as_str()).collect()
 }
 
@@ -31,7 +31,8 @@ fn tools_of_the_vendor_go_where_they_run_and_nowhere_else() {
     ] {
         let mut tools: Vec<Tool> = ["web_search", "code_interpreter", "url_context", "computer"].map(server).into();
         tools.extend(with_function.then(|| tool("ls", ToolKind::Function)));
-        let fitted = fit(&request(source, tools, None), dialect, &Target::unknown("m")).unwrap();
+        let request = request(source, tools, None);
+        let fitted = fit(&request, dialect, &Target::unknown("m")).unwrap();
         let expected: Vec<_> = kept.iter().copied().chain(with_function.then_some("ls")).collect();
         assert_eq!(names(&fitted), expected, "{source:?} to {dialect:?}");
         assert_eq!(fitted.warnings.len(), 4 - kept.len());
@@ -72,7 +73,8 @@ fn a_choice_follows_the_tools_that_are_left() {
     ] {
         let all = vec![tool("a", ToolKind::Function), tool("b", ToolKind::Function), server("computer")];
         let source = if dialect == Dialect::Responses { Dialect::Chat } else { Dialect::Responses };
-        let fitted = fit(&request(source, all, Some(choice.clone())), dialect, &Target::unknown("m")).unwrap();
+        let request = request(source, all, Some(choice.clone()));
+        let fitted = fit(&request, dialect, &Target::unknown("m")).unwrap();
         assert_eq!((&fitted.choice, fitted.tools.len()), (&expected, tools), "{choice:?} to {dialect:?}");
     }
     let nothing = request(Dialect::Responses, vec![server("computer")], Some(ToolChoice::Any));

@@ -1,5 +1,5 @@
 //! Asks as a plan says: a list one after another, a panel at once, a chain link by link; and of a combo within, as that
-//! combo's own plan says.
+//! combo's own plan says. What few requests need is boxed, so that the future of all the others stays small.
 
 use std::pin::Pin;
 
@@ -27,9 +27,9 @@ pub(super) async fn perform<'p>(
         }
         Plan::Panel { pool, members, judge, quorum } => {
             let panel = panel::Panel { around, pool, members, judge };
-            panel::ask(scene, request, &panel, quorum.clone(), recorder).await
+            Box::pin(panel::ask(scene, request, &panel, quorum.clone(), recorder)).await
         }
-        Plan::Chain { pool, links } => chain::ask(scene, request, around, pool, links, recorder).await,
+        Plan::Chain { pool, links } => Box::pin(chain::ask(scene, request, around, pool, links, recorder)).await,
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn ask<'p>(
     for leg in legs {
         let ended = match leg {
             Leg::List(places) => match company {
-                Some(delay) => hedge::walk(scene, request, delay, &places, end.recorder).await,
+                Some(delay) => Box::pin(hedge::walk(scene, request, delay, &places, end.recorder)).await,
                 None => walk(scene, request, &places, end.recorder).await,
             },
             Leg::Together { around, plan } => within(scene, request, around, plan, end.recorder).await,

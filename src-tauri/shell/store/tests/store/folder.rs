@@ -3,8 +3,8 @@ use std::sync::Arc;
 use domain::health::TestStatus;
 use domain::wire;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, Executor};
-use store::Error;
+use sqlx::{ConnectOptions, Connection, Executor, Row};
+use store::{Error, RequestFilter};
 
 use crate::world::{ManualClock, World, at, connection};
 
@@ -52,6 +52,21 @@ async fn a_changed_migration_is_noticed() {
     world.open().await.stop().await;
     world.execute("UPDATE _sqlx_migrations SET checksum = x'00'").await;
     assert!(matches!(world.try_open().await.err(), Some(Error::Migration(_))));
+}
+
+#[tokio::test]
+async fn writing_a_row_builds_no_temporary_tree() {
+    let world = World::new();
+    world.open().await.stop().await;
+    let mut raw = world.raw().await;
+    for insert in
+        ["EXPLAIN INSERT INTO call_logs (outcome) VALUES (?)", "EXPLAIN INSERT INTO usage_history (outcome) VALUES (?)"]
+    {
+        let steps = sqlx::query(insert).fetch_all(&mut raw).await.unwrap();
+        let names: Vec<String> = steps.iter().map(|step| step.get("opcode")).collect();
+        assert!(names.iter().any(|name| name == "IdxInsert"), "{names:?}");
+        assert!(!names.iter().any(|name| name == "OpenEphemeral"), "{insert}: {names:?}");
+    }
 }
 
 #[tokio::test]
@@ -167,6 +182,23 @@ async fn a_database_of_any_older_version_is_brought_up_to_date_and_keeps_what_is
         )
         .await
         .unwrap();
+        old.execute(
+            "INSERT INTO call_logs (id, timestamp, method, path, source_format, status, outcome, stream, requested_model,
+                                    duration_ms, estimated, trace)
+             VALUES ('a', 1, 'POST', '/v1/messages', 'messages', 200, 'success', 1, 'm', 5, 0, '{}')",
+        )
+        .await
+        .unwrap();
+        old.execute(
+            "INSERT INTO usage_history (id, timestamp, requested_model, estimated, status, outcome, latency_ms)
+             VALUES ('a', 1, 'm', 0, 200, 'success', 5)",
+        )
+        .await
+        .unwrap();
+        if version > 3 {
+            old.execute("UPDATE call_logs SET combo_name = 'fast', strategy = 'priority'").await.unwrap();
+            old.execute("UPDATE usage_history SET combo_name = 'fast'").await.unwrap();
+        }
         if version > 1 {
             old.execute(
                 "UPDATE provider_connections SET test_status = 'banned', last_error = 'suspended', last_error_at = 1,
@@ -183,6 +215,13 @@ async fn a_database_of_any_older_version_is_brought_up_to_date_and_keeps_what_is
         old.close().await.unwrap();
 
         let running = world.open().await;
+        let (records, _) = running.store.list_requests(&RequestFilter::default(), None, 10).await.unwrap();
+        let combo = (version > 3).then_some("fast");
+        assert_eq!(records[0].combo_name.as_deref(), combo);
+        assert_eq!(records[0].strategy.as_deref(), combo.map(|_| "priority"));
+        let kept = if combo.is_some() { "combo_name = 'fast'" } else { "combo_name IS NULL" };
+        let kept = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM usage_history WHERE latency_ms = 5 AND {kept}"));
+        assert_eq!(sqlx::query_scalar::<_, i64>(kept).fetch_one(&mut world.raw().await).await.unwrap(), 1);
         let connections = running.store.list_connections().await.unwrap();
         let names: Vec<&str> = connections.iter().map(|connection| connection.name.as_str()).collect();
         assert_eq!(names, ["kept"], "{version}");

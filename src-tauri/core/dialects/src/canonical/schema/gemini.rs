@@ -55,16 +55,16 @@ impl<'r> Cleaner<'r> {
         let Value::Object(members) = schema else { return Map::new() };
         let Some(left) = self.left.checked_sub(1) else { return some_object(members) };
         self.left = left;
-        let mut base = match members.get("$ref").and_then(Value::as_str) {
+        let mut base = match member(members, "$ref").and_then(Value::as_str) {
             Some(reference) => self.follow(reference, members, trail),
             None => self.own(members, trail),
         };
-        for part in members.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        for part in member(members, "allOf").and_then(Value::as_array).into_iter().flatten() {
             let part = self.clean(part, trail);
             merge(&mut base, part);
         }
         for name in ["anyOf", "oneOf"] {
-            if let Some(branches) = members.get(name).and_then(Value::as_array) {
+            if let Some(branches) = member(members, name).and_then(Value::as_array) {
                 base = self.alternatives(base, branches, trail);
             }
         }
@@ -83,7 +83,7 @@ impl<'r> Cleaner<'r> {
         trail.push(reference);
         let mut base = self.clean(target, trail);
         trail.pop();
-        if let Some(description) = members.get("description").filter(|text| text.is_string()) {
+        if let Some(description) = member(members, "description").filter(|text| text.is_string()) {
             base.insert("description".to_owned(), description.clone());
         }
         base
@@ -103,7 +103,7 @@ impl<'r> Cleaner<'r> {
                 });
                 let mut base = Map::new();
                 base.insert("anyOf".to_owned(), Value::Array(branches.collect()));
-                if let Some(description) = members.get("description") {
+                if let Some(description) = member(members, "description") {
                     base.insert("description".to_owned(), description.clone());
                 }
                 base
@@ -122,12 +122,14 @@ impl<'r> Cleaner<'r> {
         }
         let family = family(kind);
         for (about, name) in KEPT {
-            let value = members.get(name).filter(|value| !value.is_null());
+            let value = member(members, name).filter(|value| !value.is_null());
             if let Some(value) = value.filter(|_| about.is_empty() || about == family) {
                 clean.insert(name.to_owned(), value.clone());
             }
         }
-        if let Some(format) = members.get("format").and_then(Value::as_str).filter(|format| FORMATS.contains(format)) {
+        if let Some(format) =
+            member(members, "format").and_then(Value::as_str).filter(|format| FORMATS.contains(format))
+        {
             clean.insert("format".to_owned(), json!(format));
         }
         match family {
@@ -141,10 +143,10 @@ impl<'r> Cleaner<'r> {
     }
 
     fn items(&mut self, members: &'r Map<String, Value>, clean: &mut Map<String, Value>, trail: &mut Vec<&'r str>) {
-        let tuple = members.get("prefixItems").or_else(|| members.get("items")).and_then(Value::as_array);
+        let tuple = member(members, "prefixItems").or_else(|| member(members, "items")).and_then(Value::as_array);
         let mut items = match tuple {
             Some(places) => self.alternatives(Map::new(), places, trail),
-            None => members.get("items").map(|items| self.clean(items, trail)).unwrap_or_default(),
+            None => member(members, "items").map(|items| self.clean(items, trail)).unwrap_or_default(),
         };
         if !items.contains_key("type") && !items.contains_key("anyOf") {
             items.insert("type".to_owned(), json!("string"));
@@ -158,7 +160,7 @@ impl<'r> Cleaner<'r> {
         clean: &mut Map<String, Value>,
         trail: &mut Vec<&'r str>,
     ) {
-        let properties = members.get("properties").and_then(Value::as_object);
+        let properties = member(members, "properties").and_then(Value::as_object);
         let properties: Map<String, Value> = properties
             .into_iter()
             .flatten()
@@ -168,7 +170,7 @@ impl<'r> Cleaner<'r> {
             clean.insert("properties".to_owned(), Value::Object(properties));
         }
         for name in ["required", "propertyOrdering"] {
-            if let Some(list) = members.get(name).filter(|list| list.is_array()) {
+            if let Some(list) = member(members, name).filter(|list| list.is_array()) {
                 clean.insert(name.to_owned(), list.clone());
             }
         }
@@ -224,11 +226,16 @@ fn family(kind: &str) -> &str {
     if kind == "integer" { "number" } else { kind }
 }
 
+/// A member of a schema. There are few of them and many that are asked for: looking through is quicker than hashing.
+fn member<'r>(members: &'r Map<String, Value>, name: &str) -> Option<&'r Value> {
+    members.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
 /// What stands for a schema that is not followed further.
 fn some_object(members: &Map<String, Value>) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("type".to_owned(), json!("object"));
-    if let Some(description) = members.get("description").filter(|text| text.is_string()) {
+    if let Some(description) = member(members, "description").filter(|text| text.is_string()) {
         object.insert("description".to_owned(), description.clone());
     }
     object
@@ -298,7 +305,7 @@ fn alone(branches: Vec<Value>, schema: &Map<String, Value>) -> Map<String, Value
 
 /// The types a schema allows, and whether it allows null beside them. A schema that names none shows it by its keywords.
 fn kinds(members: &Map<String, Value>) -> (Vec<&str>, bool) {
-    let mut kinds = match members.get("type") {
+    let mut kinds = match member(members, "type") {
         Some(Value::String(kind)) => vec![kind.as_str()],
         Some(kinds @ Value::Array(_)) => strings(Some(kinds)),
         _ => implied_kind(members).into_iter().collect(),
@@ -314,10 +321,10 @@ fn kinds(members: &Map<String, Value>) -> (Vec<&str>, bool) {
 }
 
 fn implied_kind(members: &Map<String, Value>) -> Option<&'static str> {
-    if members.contains_key("properties") {
+    if member(members, "properties").is_some() {
         return Some("object");
     }
-    if ["items", "prefixItems"].iter().any(|name| members.contains_key(*name)) {
+    if ["items", "prefixItems"].iter().any(|name| member(members, name).is_some()) {
         return Some("array");
     }
     let choices: Vec<&Value> = choices(members).into_iter().filter(|value| !value.is_null()).collect();
@@ -333,7 +340,7 @@ fn implied_kind(members: &Map<String, Value>) -> Option<&'static str> {
 
 /// The values a schema allows: `enum`, or the one of `const`.
 fn choices(members: &Map<String, Value>) -> Vec<&Value> {
-    match (members.get("enum"), members.get("const")) {
+    match (member(members, "enum"), member(members, "const")) {
         (Some(Value::Array(values)), _) => values.iter().collect(),
         (_, Some(only)) => vec![only],
         _ => Vec::new(),
@@ -373,38 +380,45 @@ fn text_of(value: &Value) -> Option<String> {
 /// Exclusive bounds become plain ones.
 fn bounds(members: &Map<String, Value>, clean: &mut Map<String, Value>) {
     for (exclusive, plain) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
-        if let Some(bound) = members.get(exclusive).filter(|bound| bound.is_number()) {
+        if let Some(bound) = member(members, exclusive).filter(|bound| bound.is_number()) {
             clean.entry(plain).or_insert_with(|| bound.clone());
         }
     }
 }
 
 /// A schema in Gemini's words as JSON schema: types in lower case, `nullable` as a type, counts as numbers.
-pub fn from_gemini(schema: &Value) -> Value {
-    let Value::Object(members) = schema else { return schema.clone() };
-    let mut plain: Map<String, Value> = Map::new();
-    for (name, value) in members {
-        let value = match (name.as_str(), value) {
-            ("nullable" | "propertyOrdering", _) => continue,
-            ("type", Value::String(kind)) if kind == "TYPE_UNSPECIFIED" => continue,
-            ("type", Value::String(kind)) => Value::String(kind.to_ascii_lowercase()),
-            ("properties", Value::Object(schemas)) => {
-                Value::Object(schemas.iter().map(|(name, schema)| (name.clone(), from_gemini(schema))).collect())
-            }
-            ("items", schema) => from_gemini(schema),
-            ("anyOf", Value::Array(branches)) => Value::Array(branches.iter().map(from_gemini).collect()),
+pub fn from_gemini(mut schema: Value) -> Value {
+    make_plain(&mut schema);
+    schema
+}
+
+fn make_plain(schema: &mut Value) {
+    let Value::Object(members) = schema else { return };
+    let nullable = members.get("nullable") == Some(&Value::Bool(true));
+    members.retain(|name, value| {
+        let is_unspecified = name == "type" && value == "TYPE_UNSPECIFIED";
+        !is_unspecified && !matches!(name.as_str(), "nullable" | "propertyOrdering")
+    });
+    for (name, value) in members.iter_mut() {
+        match (name.as_str(), &mut *value) {
+            ("type", Value::String(kind)) => kind.make_ascii_lowercase(),
+            ("properties", Value::Object(schemas)) => schemas.values_mut().for_each(make_plain),
+            ("items", schema) => make_plain(schema),
+            ("anyOf", Value::Array(branches)) => branches.iter_mut().for_each(make_plain),
             (
                 "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties",
                 Value::String(count),
-            ) => count.parse::<u64>().map_or_else(|_| value.clone(), Value::from),
-            _ => value.clone(),
-        };
-        plain.insert(name.clone(), value);
+            ) => {
+                if let Ok(count) = count.parse::<u64>() {
+                    *value = Value::from(count);
+                }
+            }
+            _ => {}
+        }
     }
-    if members.get("nullable") == Some(&Value::Bool(true)) {
-        allow_null(&mut plain);
+    if nullable {
+        allow_null(members);
     }
-    Value::Object(plain)
 }
 
 fn allow_null(schema: &mut Map<String, Value>) {

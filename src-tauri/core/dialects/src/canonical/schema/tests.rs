@@ -249,7 +249,7 @@ fn geminis_own_words_are_read_as_json_schema() {
             "any": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]},
         },
     });
-    assert_eq!(from_gemini(&schema), expected);
+    assert_eq!(from_gemini(schema), expected);
 }
 
 /// Schemas of every keyword, sensible or not.

@@ -10,18 +10,13 @@ use crate::canonical::reasoning::unseal;
 use crate::canonical::{CacheMark, Media, Origin, Part, Request, Role, Source, ToolKind, Turn, media};
 use crate::chat::wire::{arguments_text, thought_signature};
 use crate::fields;
-use crate::lenient::{Text, some_string, str_of};
+use crate::lenient::{Content, Text, some_string, str_of};
 use crate::translate::Refusal;
 
 /// Reads the list of messages into `request`.
-pub(super) fn read(list: &RawValue, request: &mut Request) -> Result<(), Refusal> {
-    let messages: Vec<&RawValue> =
-        serde_json::from_str(list.get()).map_err(|_| Refusal::new("messages", "must be a list of messages"))?;
+pub(super) fn read(messages: Vec<Message<'_>>, request: &mut Request) -> Result<(), Refusal> {
     let mut reader = Reader { request, legacy_calls: 0 };
-    for (place, raw) in messages.into_iter().enumerate() {
-        reader.message(place, raw)?;
-    }
-    Ok(())
+    messages.into_iter().enumerate().try_for_each(|(place, message)| reader.message(place, message))
 }
 
 struct Reader<'r> {
@@ -31,18 +26,18 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn message(&mut self, place: usize, raw: &RawValue) -> Result<(), Refusal> {
+    fn message(&mut self, place: usize, mut message: Message<'_>) -> Result<(), Refusal> {
         let field = || format!("messages[{place}]");
-        let message: Message<'_> = fields::parse(format_args!("messages[{place}]"), raw.get())?;
+        let said = message.content.take();
         let role = str_of(&message.role);
         match role {
             // A developer's word counts from the start wherever it stands; system text in the middle stays there.
             "developer" => {
-                let parts = content(message.content, &field, message.cache_control)?;
+                let parts = content(said, &field, message.cache_control)?;
                 self.request.system.extend(parts);
             }
             "system" => {
-                let parts = content(message.content, &field, message.cache_control)?;
+                let parts = content(said, &field, message.cache_control)?;
                 if self.request.turns.is_empty() {
                     self.request.system.extend(parts);
                 } else {
@@ -50,7 +45,7 @@ impl Reader<'_> {
                 }
             }
             "assistant" | "model" => {
-                let parts = self.assistant(place, &message, &field)?;
+                let parts = self.assistant(place, &message, said, &field)?;
                 self.request.turns.push(Turn { role: Role::Assistant, parts });
             }
             "tool" | "function" => {
@@ -58,12 +53,12 @@ impl Reader<'_> {
                     Some(id) => id,
                     None => legacy_id(self.legacy_calls.saturating_sub(1)),
                 };
-                let content = content(message.content, &field, None)?;
+                let content = content(said, &field, None)?;
                 let cache = message.cache_control.map(cache_mark);
                 self.result(Part::ToolResult { call_id, content, is_error: false, cache });
             }
             "user" => {
-                let parts = content(message.content, &field, message.cache_control)?;
+                let parts = content(said, &field, message.cache_control)?;
                 self.user(parts);
             }
             _ => {
@@ -98,10 +93,11 @@ impl Reader<'_> {
         &mut self,
         place: usize,
         message: &Message<'_>,
+        said: Option<Content<'_>>,
         field: &dyn Fn() -> String,
     ) -> Result<Vec<Part>, Refusal> {
         let mut parts = reasoning(message);
-        parts.extend(content(message.content, field, message.cache_control)?);
+        parts.extend(content(said, field, message.cache_control)?);
         if let Some(text) = some_string(&message.refusal) {
             parts.push(Part::Refusal { text });
         }
@@ -220,18 +216,20 @@ fn stated_maker(format: &str) -> Origin {
 }
 
 /// Content is a text, a list of parts or nothing. A mark on the message means its last part.
-fn content(raw: Option<&RawValue>, field: &dyn Fn() -> String, mark: Option<&RawValue>) -> Result<Vec<Part>, Refusal> {
-    let Some(raw) = raw else { return Ok(Vec::new()) };
-    let mut parts = match raw.get().as_bytes().first() {
-        Some(b'[') => {
-            let list: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
+fn content(
+    said: Option<Content<'_>>,
+    field: &dyn Fn() -> String,
+    mark: Option<&RawValue>,
+) -> Result<Vec<Part>, Refusal> {
+    let mut parts = match said {
+        Some(Content::Text(text)) if !text.as_str().is_empty() => {
+            vec![Part::Text { text: text.into_string(), cache: None }]
+        }
+        Some(Content::Text(_)) | None => Vec::new(),
+        Some(Content::Parts(list)) => {
             list.into_iter().map(|part| content_part(part, field)).collect::<Result<_, _>>()?
         }
-        Some(b'{') => vec![content_part(raw, field)?],
-        _ => {
-            let text = serde_json::from_str::<Text<'_>>(raw.get()).unwrap_or_default().into_string();
-            if text.is_empty() { Vec::new() } else { vec![Part::Text { text, cache: None }] }
-        }
+        Some(Content::Part(part)) => vec![content_part(&part, field)?],
     };
     if let (Some(mark), Some(Part::Text { cache, .. } | Part::Image { cache, .. } | Part::Document { cache, .. })) =
         (mark, parts.last_mut())
@@ -250,7 +248,9 @@ fn content_part(raw: &RawValue, field: &dyn Fn() -> String) -> Result<Part, Refu
     let part: ContentPart<'_> = fields::parse(format_args!("{}.content", field()), raw.get())?;
     let cache = part.cache_control.map(cache_mark);
     Ok(match str_of(&part.kind) {
-        "text" | "input_text" | "output_text" | "" => Part::Text { text: str_of(&part.text).to_owned(), cache },
+        "text" | "input_text" | "output_text" | "" => {
+            Part::Text { text: part.text.unwrap_or_default().into_string(), cache }
+        }
         "refusal" => Part::Refusal { text: str_of(&part.refusal).to_owned() },
         "image_url" | "input_image" => {
             let image = image(&part);

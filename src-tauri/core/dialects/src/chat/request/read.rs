@@ -16,9 +16,9 @@ use crate::translate::Refusal;
 
 pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| Refusal::new("body", "must be text in UTF-8"))?;
-    let body: Body<'_> = fields::parse("", text)?;
+    let mut body: Body<'_> = fields::parse("", text)?;
     let mut request = Request::new(str_of(&body.model), Dialect::Chat);
-    let list = body.messages.ok_or_else(|| Refusal::new("messages", "is missing: send the conversation"))?;
+    let list = body.messages.take().ok_or_else(|| Refusal::new("messages", "is missing: send the conversation"))?;
     messages::read(list, &mut request)?;
     tools::read(&body, &mut request)?;
     request.stream = fields::flag("stream", &body.stream)? == Some(true);

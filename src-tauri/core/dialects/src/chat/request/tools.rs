@@ -25,11 +25,15 @@ struct ReadTool<'a> {
     function: Option<ReadFunction<'a>>,
     #[serde(borrow)]
     custom: Option<ReadFunction<'a>>,
-    /// Flat, as Responses has it.
-    #[serde(borrow, flatten)]
-    flat: ReadFunction<'a>,
     #[serde(borrow)]
     cache_control: Option<&'a RawValue>,
+    /// The function itself where it is not nested, as Responses has it.
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    description: Option<Text<'a>>,
+    parameters: Option<Value>,
+    strict: Option<Flag>,
 }
 
 #[derive(Deserialize)]
@@ -75,17 +79,20 @@ fn list<'a>(raw: Option<&'a RawValue>, field: &str) -> Result<Vec<&'a RawValue>,
 fn tool(raw: &RawValue) -> Option<Tool> {
     let read: ReadTool<'_> = serde_json::from_str(raw.get()).ok()?;
     let cache = read.cache_control.map(cache_mark);
-    let kind = str_of(&read.kind).to_owned();
-    let tool = match kind.as_str() {
-        "function" | "" => named(read.function.unwrap_or(read.flat))?,
-        "custom" => Tool {
-            kind: ToolKind::Custom,
-            definition: Some(raw.to_owned()),
-            ..named(read.custom.unwrap_or(read.flat))?
-        },
-        _ => Tool {
-            name: some_string(&read.flat.name).unwrap_or_else(|| kind.clone()),
-            kind: ToolKind::Server(canonical_kind(&kind).to_owned()),
+    let flat = ReadFunction {
+        name: read.name,
+        description: read.description,
+        parameters: read.parameters,
+        strict: read.strict,
+    };
+    let tool = match str_of(&read.kind) {
+        "function" | "" => named(read.function.unwrap_or(flat))?,
+        "custom" => {
+            Tool { kind: ToolKind::Custom, definition: Some(raw.to_owned()), ..named(read.custom.unwrap_or(flat))? }
+        }
+        kind => Tool {
+            name: some_string(&flat.name).unwrap_or_else(|| kind.to_owned()),
+            kind: ToolKind::Server(canonical_kind(kind).to_owned()),
             definition: Some(raw.to_owned()),
             ..Tool::default()
         },
@@ -186,7 +193,7 @@ pub(super) struct WrittenFunction<'a> {
 
 /// The list of tools, and `web_search_options` where the client asked for it in this dialect.
 pub(super) fn write<'a>(
-    tooling: &'a Tooling,
+    tooling: &'a Tooling<'_>,
     names: &'a ToolNames,
     source: Client,
     keeps_marks: bool,
@@ -261,7 +268,7 @@ pub(super) struct AllowedTools<'a> {
     tools: Vec<ChoiceOf<'a>>,
 }
 
-pub(super) fn write_choice<'a>(tooling: &'a Tooling, names: &'a ToolNames) -> Option<WrittenChoice<'a>> {
+pub(super) fn write_choice<'a>(tooling: &'a Tooling<'_>, names: &'a ToolNames) -> Option<WrittenChoice<'a>> {
     let one = |name: &'a str| {
         let is_custom = tooling.tools.iter().any(|tool| tool.name == name && tool.kind == ToolKind::Custom);
         let name = NameOf { name: names.sent(name) };

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::lenient::{Amount, Text};
+use crate::lenient::{Amount, Content, Text};
 
 #[derive(Deserialize)]
 pub(super) struct Body<'a> {
     #[serde(borrow)]
     pub(super) model: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) messages: Option<&'a RawValue>,
+    pub(super) messages: Option<Vec<Message<'a>>>,
     #[serde(borrow)]
     pub(super) tools: Option<&'a RawValue>,
     /// Legacy.
@@ -103,7 +103,7 @@ pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) role: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Option<Content<'a>>,
     /// Legacy: whose result this is.
     #[serde(borrow)]
     pub(super) name: Option<Text<'a>>,

@@ -13,7 +13,7 @@ use super::tools::{self, WrittenChoice, WrittenTool};
 use super::write_messages::{Message, Messages};
 use crate::canonical::ids::{NameRule, ToolNames};
 use crate::canonical::reasoning::{Asked, asked};
-use crate::canonical::repair::repair;
+use crate::canonical::repair::repaired;
 use crate::canonical::schema::is_strict;
 use crate::canonical::tools::fit;
 use crate::canonical::{Origin, OutputFormat, Part, Request, Target, Turn, Written, system};
@@ -179,10 +179,10 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
 
 impl<'a> Writer<'a> {
     /// The conversation as strict servers take it.
-    fn turns(&mut self) -> Vec<Turn> {
+    fn turns(&mut self) -> Cow<'a, [Turn]> {
         let has_role = self.target.system_role || self.target.developer_role;
         let turns = if has_role { Cow::Borrowed(&*self.request.turns) } else { system::fold(&self.request.turns) };
-        let (turns, warnings) = repair(&turns);
+        let (turns, warnings) = repaired(turns);
         self.params.warnings.extend(warnings);
         turns
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::write_messages::Messages;
-use crate::canonical::{CacheMark, Media, Part, Source, media};
+use crate::canonical::{CacheMark, Media, Part, Source, lines, media};
 
 /// `None` is `null`.
 #[derive(Serialize)]
@@ -187,13 +187,5 @@ pub(super) fn joined(parts: Vec<ContentPart<'_>>) -> Cow<'_, str> {
         ContentPart::Typed { part: TypedPart::Text { text }, .. } => Some(text),
         _ => None,
     });
-    join(texts.collect())
-}
-
-/// The texts, each on a line of its own.
-pub(super) fn join(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
-    if texts.len() == 1 {
-        return texts.remove(0);
-    }
-    Cow::Owned(texts.join("\n"))
+    lines(texts.collect())
 }

@@ -6,11 +6,11 @@ use domain::Dialect;
 use serde::Serialize;
 
 use super::write::Writer;
-use super::write_content::{Content, ContentPart, TypedPart, join, joined, typed};
+use super::write_content::{Content, ContentPart, TypedPart, joined, typed};
 use crate::canonical::ids::{IdRule, tool_id};
 use crate::canonical::reasoning::reads;
 use crate::canonical::tools::{emulated_arguments, is_native};
-use crate::canonical::{Origin, Part, Role, ToolKind, Turn};
+use crate::canonical::{Origin, Part, Role, ToolKind, Turn, lines};
 
 #[derive(Serialize)]
 pub(super) struct Message<'a> {
@@ -153,7 +153,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
                 (_, None) => {}
             }
         }
-        let mut text = join(texts);
+        let mut text = lines(texts);
         if is_error && !text.starts_with("Error") {
             text = Cow::Owned(format!("Error: {text}"));
         }
@@ -198,7 +198,7 @@ impl<'a, 'r: 'a> Messages<'a, '_, 'r> {
             // Some plain servers know no `null`.
             true if has_calls && !self.writer.target.string_content_only => Content::None,
             true if told.refusal.is_some() => Content::None,
-            _ if opaque.is_empty() => Content::Text(join(texts)),
+            _ if opaque.is_empty() => Content::Text(lines(texts)),
             _ => {
                 let texts = texts.into_iter().map(|text| typed(TypedPart::Text { text }));
                 Content::Parts(texts.chain(opaque).collect())

@@ -66,7 +66,7 @@ pub(super) fn read(config: Generation<'_>, request: &mut Request) {
     sampling.top_logprobs = config.logprobs;
     sampling.stop = config.stop_sequences.into_owned();
     request.max_output = config.max_output_tokens;
-    let own = config.response_schema.as_ref().map(schema::from_gemini);
+    let own = config.response_schema.map(schema::from_gemini);
     let wants_json = config.response_mime_type.as_deref() == Some(JSON);
     request.output_format = match config.response_json_schema.or(own) {
         Some(schema) => {

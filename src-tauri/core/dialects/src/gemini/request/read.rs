@@ -9,10 +9,10 @@ use domain::Dialect;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::wire::{Body, Content, ReadBlob, ReadCall, ReadFile, ReadPart, ReadResponse};
+use super::wire::{Body, Content, Members, ReadBlob, ReadCall, ReadFile, ReadPart, ReadResponse};
 use super::{options, tools};
 use crate::canonical::{Media, Origin, Part, Request, Role, Source, ToolKind, Turn, arguments, ids, media, reasoning};
-use crate::fields::parse;
+use crate::fields::{Elements, parse};
 use crate::translate::Refusal;
 
 pub(crate) fn read(body: &[u8], model: &str, stream: bool) -> Result<Request, Refusal> {
@@ -39,11 +39,10 @@ pub(crate) fn read(body: &[u8], model: &str, stream: bool) -> Result<Request, Re
 }
 
 fn members(body: &str) -> Result<Body<'_>, Refusal> {
-    let named: BTreeMap<String, &RawValue> = parse("", body)?;
-    let mut read = Body::default();
-    for (name, value) in named {
+    let Members { contents, others } = parse("", body)?;
+    let mut read = Body { contents, ..Body::default() };
+    for (name, value) in others {
         match name.as_str() {
-            "contents" => read.contents = list("contents", value)?,
             "systemInstruction" | "system_instruction" => read.system = Some(parse("systemInstruction", value.get())?),
             "tools" => read.tools = list("tools", value)?,
             "toolConfig" | "tool_config" => read.tool_config = parse("toolConfig", value.get())?,
@@ -95,9 +94,19 @@ impl Conversation {
             _ => Role::User,
         };
         let mut parts = Parts::default();
-        for (number, json) in parts_of(format_args!("contents[{place}].parts"), content)?.into_iter().enumerate() {
-            let part: ReadPart<'_> = parse(format_args!("contents[{place}].parts[{number}]"), json.get())?;
-            self.part(part, json, &mut parts)?;
+        match content.parts.filter(|list| list.get() != "null") {
+            Some(list) if list.get().starts_with('[') => {
+                let mut elements = Elements::of(format_args!("contents[{place}].parts"), list)?;
+                while elements.peek().is_some() {
+                    let (part, json) = elements.read()?;
+                    self.part(part, json, &mut parts)?;
+                }
+            }
+            Some(one) => {
+                let part = parse(format_args!("contents[{place}].parts[0]"), one.get())?;
+                self.part(part, one.get(), &mut parts)?;
+            }
+            None => {}
         }
         parts.results.append(&mut parts.others);
         if role == Role::Assistant {
@@ -109,7 +118,8 @@ impl Conversation {
         Ok(())
     }
 
-    fn part(&mut self, part: ReadPart<'_>, json: &RawValue, parts: &mut Parts) -> Result<(), Refusal> {
+    /// Takes a part; `json` is its text.
+    fn part(&mut self, part: ReadPart<'_>, json: &str, parts: &mut Parts) -> Result<(), Refusal> {
         let proof = part.thought_signature.filter(|proof| !proof.is_empty());
         if let Some(call) = part.function_call {
             self.call(call, proof, parts);
@@ -127,7 +137,7 @@ impl Conversation {
         } else {
             let code = part.executable_code.map(|code| code.code);
             let summary = code.or(part.code_execution_result.map(|result| result.output)).unwrap_or_default();
-            parts.others.push(Part::Opaque { dialect: Dialect::Gemini, json: json.to_owned(), summary });
+            parts.others.push(Part::Opaque { dialect: Dialect::Gemini, json: parse("contents", json)?, summary });
         }
         Ok(())
     }
@@ -255,9 +265,23 @@ pub(super) fn is_kept_by_google(uri: &str) -> bool {
     ["https://generativelanguage.googleapis.com/", "gs://", "files/"].iter().any(|start| uri.starts_with(start))
 }
 
+/// What most agents wrap the result of a tool in: an object with one text.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PlainOutcome {
+    #[serde(alias = "result")]
+    Output(String),
+    Error(String),
+}
+
 /// What a tool brought, as text, and whether that was an error. Agents wrap it in different ways; an object of another
 /// shape is the result itself.
 fn outcome(response: &RawValue) -> (String, bool) {
+    match serde_json::from_str(response.get()) {
+        Ok(PlainOutcome::Output(text)) => return (text, false),
+        Ok(PlainOutcome::Error(text)) => return (text, true),
+        Err(_) => {}
+    }
     let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(response.get()) else {
         return (plain(response), false);
     };

@@ -311,3 +311,29 @@ fn a_thought_that_was_streamed_is_one_thought_with_the_proof_of_its_last_piece()
         request.turns
     );
 }
+
+#[test]
+fn a_result_is_taken_out_of_what_agents_wrap_it_in() {
+    for (response, expected) in [
+        (r#"{"output": "a\nb"}"#, Some(("a\nb", false))),
+        (r#"{"result": "a"}"#, Some(("a", false))),
+        (r#"{"error": "no"}"#, Some(("no", true))),
+        (r#"{"result": {"a": [1, 2]}}"#, Some((r#"{"a":[1,2]}"#, false))),
+        (r#"{"output": null}"#, Some(("null", false))),
+        (r#"{"output": "a", "error": null}"#, Some((r#"{"output":"a","error":null}"#, false))),
+        (r#"{"output": "a", "code": 0}"#, Some((r#"{"output":"a","code":0}"#, false))),
+        (r#"{"name": "f", "content": "a"}"#, Some(("a", false))),
+        (r#""a""#, Some(("a", false))),
+        ("{}", None),
+    ] {
+        let body =
+            format!(r#"{{"contents":[{{"parts":[{{"functionResponse":{{"name":"f","response":{response}}}}}]}}]}}"#);
+        let request = read(body.as_bytes(), "m", false).expect("a request");
+        let Part::ToolResult { content, is_error, .. } = &request.turns[0].parts[0] else { panic!("no result") };
+        let told = content.first().map(|part| match part {
+            Part::Text { text, .. } => (text.as_str(), *is_error),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(told, expected, "{response}");
+    }
+}

@@ -47,8 +47,7 @@ fn function(at: &str, json: &RawValue) -> Result<Tool, Refusal> {
     if declaration.name.is_empty() {
         return Err(Refusal::new(format!("{at}.name"), "is missing: every function needs a name"));
     }
-    let schema =
-        declaration.parameters_json_schema.or_else(|| declaration.parameters.as_ref().map(schema::from_gemini));
+    let schema = declaration.parameters_json_schema.or_else(|| declaration.parameters.map(schema::from_gemini));
     Ok(Tool {
         name: declaration.name,
         description: declaration.description,
@@ -86,7 +85,7 @@ pub(super) fn read_choice(config: ToolConfig) -> Option<ToolChoice> {
 }
 
 /// The groups of tools, functions first.
-pub(super) fn write<'a>(tooling: &'a Tooling, names: &'a ToolNames, request: &Request) -> Vec<Group<'a>> {
+pub(super) fn write<'a>(tooling: &'a Tooling<'_>, names: &'a ToolNames, request: &Request) -> Vec<Group<'a>> {
     let mut functions = Vec::new();
     let mut groups = Vec::new();
     for tool in &tooling.tools {
@@ -130,7 +129,7 @@ fn has_members(parameters: &Value) -> bool {
 }
 
 /// The choice among functions; where there are none, nothing can be chosen.
-pub(super) fn write_choice(tooling: &Tooling, names: &ToolNames) -> Option<ToolConfig> {
+pub(super) fn write_choice(tooling: &Tooling<'_>, names: &ToolNames) -> Option<ToolConfig> {
     let has_functions = tooling.tools.iter().any(|tool| !matches!(tool.kind, ToolKind::Server(_)));
     let choice = tooling.choice.as_ref().filter(|_| has_functions)?;
     let sent = |name: &String| names.sent(name).into_owned();

@@ -1,7 +1,12 @@
 //! The shapes of a generateContent request. Read in camel case and, as Google's own servers do, in snake case.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -15,6 +20,72 @@ pub(super) struct Body<'a> {
     pub(super) tool_config: Option<ToolConfig>,
     pub(super) generation: Generation<'a>,
     pub(super) dropped: Vec<String>,
+}
+
+/// The members of a body: the conversation is read at once, the others when it is known what they are.
+#[derive(Debug, Default)]
+pub(super) struct Members<'a> {
+    pub(super) contents: Vec<Content<'a>>,
+    pub(super) others: BTreeMap<String, &'a RawValue>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+        let mut members = Members::default();
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "contents" {
+                members.contents = map.next_value::<Option<OneOrMany<_>>>()?.map(|list| list.0).unwrap_or_default();
+            } else {
+                members.others.insert(name, map.next_value()?);
+            }
+        }
+        Ok(members)
+    }
+}
+
+/// A list, or the one element that should stand in it.
+struct OneOrMany<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrManyVisitor(PhantomData))
+    }
+}
+
+struct OneOrManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
+    type Value = OneOrMany<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<OneOrMany<T>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(element) = elements.next_element()? {
+            list.push(element);
+        }
+        Ok(OneOrMany(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<OneOrMany<T>, A::Error> {
+        Ok(OneOrMany(vec![T::deserialize(MapAccessDeserializer::new(members))?]))
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -41,8 +41,8 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
     let mut warnings = tooling.warnings.clone();
     let options = options::write(request, target, has_functions, &mut warnings);
     let instructions = system_texts(request, options.instruction.as_deref());
-    let (turns, repaired) = repair::repair(&prepared(request, target, &instructions));
-    warnings.extend(repaired);
+    let (turns, repairs) = repair::repaired(prepared(request, target, &instructions));
+    warnings.extend(repairs);
     let mut writer = Writer { request, target, names: &names, called: calls(&turns), warnings };
     let contents = writer.contents(&turns)?;
     let system_instruction = (target.system_role && !instructions.is_empty()).then(|| WrittenContent {

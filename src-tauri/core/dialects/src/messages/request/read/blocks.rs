@@ -1,11 +1,12 @@
 //! Blocks of a conversation.
 
 use domain::Dialect;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::parse;
-use super::wire::{Block, CacheControl, Content, MediaSource};
+use super::wire::{Block, CacheControl, Content, MediaSource, Nested};
 use crate::canonical::{CacheMark, Media, Origin, Part, Source, ToolKind, arguments, media, reasoning};
 use crate::lenient::{some_string, str_of};
 use crate::translate::Refusal;
@@ -28,16 +29,16 @@ fn part(raw: &RawValue, at: &str) -> Result<Part, Refusal> {
         let text = parse(at, raw.get())?;
         return Ok(Part::Text { text, cache: None });
     }
-    let block: Block<'_> = parse(at, raw.get())?;
+    let mut block: Block<'_> = parse(at, raw.get())?;
     let cache = mark(block.cache_control.as_ref());
     Ok(match str_of(&block.kind) {
-        "text" => Part::Text { text: str_of(&block.text).to_owned(), cache },
+        "text" => Part::Text { text: block.text.take().unwrap_or_default().into_string(), cache },
         "image" => Part::Image { media: medium(&block, at)?, cache },
         "document" => Part::Document { media: medium(&block, at)?, cache },
         "thinking" => thinking(&block),
         "redacted_thinking" => redacted(&block),
         "tool_use" => call(&block, cache, at)?,
-        "tool_result" => result(&block, cache, at)?,
+        "tool_result" => result(block, raw, cache, at)?,
         kind => Part::Opaque { dialect: Dialect::Messages, json: raw.to_owned(), summary: summary(kind, raw) },
     })
 }
@@ -74,15 +75,29 @@ fn call(block: &Block<'_>, cache: Option<CacheMark>, at: &str) -> Result<Part, R
     })
 }
 
-fn result(block: &Block<'_>, cache: Option<CacheMark>, at: &str) -> Result<Part, Refusal> {
+/// `raw` is the text of the block.
+fn result(block: Block<'_>, raw: &RawValue, cache: Option<CacheMark>, at: &str) -> Result<Part, Refusal> {
     let call_id = some_string(&block.tool_use_id)
         .ok_or_else(|| Refusal::new(format!("{at}.tool_use_id"), "a tool_result block needs the id of its call"))?;
-    let at = format!("{at}.content");
     let content = match block.content {
-        Some(raw) => parts(parse(&at, raw.get())?, &at)?,
+        Some(Nested::Content(content)) => parts(content, &format!("{at}.content"))?,
+        Some(Nested::Other) => return Err(no_content(raw, at)),
         None => Vec::new(),
     };
     Ok(Part::ToolResult { call_id, content, is_error: block.is_error.unwrap_or(false), cache })
+}
+
+/// What is wrong with the content of a block that must have some: it is read again as nothing else.
+fn no_content(block: &RawValue, at: &str) -> Refusal {
+    #[derive(Deserialize)]
+    struct Holder<'a> {
+        #[serde(borrow, rename = "content")]
+        _content: Content<'a>,
+    }
+    match parse::<Holder<'_>>(at, block.get()) {
+        Err(refusal) => refusal,
+        Ok(_) => Refusal::new(format!("{at}.content"), "must be a text or a list of blocks"),
+    }
 }
 
 fn medium(block: &Block<'_>, at: &str) -> Result<Media, Refusal> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -47,6 +47,13 @@ pub(super) enum Content<'a> {
     Blocks(Vec<&'a RawValue>),
 }
 
+/// Content of a block. Blocks that only Anthropic knows hold other things here.
+#[derive(Debug)]
+pub(super) enum Nested<'a> {
+    Content(Content<'a>),
+    Other,
+}
+
 /// Any block of a conversation, or of a tool's result.
 #[derive(Debug, Deserialize)]
 pub(super) struct Block<'a> {
@@ -69,7 +76,7 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) tool_use_id: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Option<Nested<'a>>,
     pub(super) is_error: Option<bool>,
     #[serde(borrow)]
     pub(super) source: Option<&'a RawValue>,
@@ -192,6 +199,55 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
+impl<'de: 'a, 'a> Deserialize<'de> for Nested<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NestedVisitor)
+    }
+}
+
+struct NestedVisitor;
+
+impl<'de> Visitor<'de> for NestedVisitor {
+    type Value = Nested<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_borrowed_str<E: serde::de::Error>(self, text: &'de str) -> Result<Nested<'de>, E> {
+        ContentVisitor.visit_borrowed_str(text).map(Nested::Content)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Nested<'de>, E> {
+        ContentVisitor.visit_str(text).map(Nested::Content)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, blocks: A) -> Result<Nested<'de>, A::Error> {
+        ContentVisitor.visit_seq(blocks).map(Nested::Content)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Nested<'de>, E> {
+        Ok(Nested::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Nested<'de>, E> {
+        Ok(Nested::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Nested<'de>, E> {
+        Ok(Nested::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Nested<'de>, E> {
+        Ok(Nested::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Nested<'de>, A::Error> {
+        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Nested::Other)
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Body<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(BodyVisitor)
@@ -229,7 +285,7 @@ impl<'de> Visitor<'de> for BodyVisitor {
                 "service_tier" => body.service_tier = members.next_value()?,
                 other => {
                     body.dropped.push(other.to_owned());
-                    members.next_value::<serde::de::IgnoredAny>()?;
+                    members.next_value::<IgnoredAny>()?;
                 }
             }
         }

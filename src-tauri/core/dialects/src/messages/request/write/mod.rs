@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::canonical::ids::{NameRule, ToolNames};
 use crate::canonical::reasoning::reads;
-use crate::canonical::repair::repair;
+use crate::canonical::repair::repaired;
 use crate::canonical::tools::{Tooling, fit};
 use crate::canonical::{
     CacheMark, OutputFormat, Part, Request, Role, Target, Tool, ToolChoice, ToolKind, Turn, Warning, Written, schema,
@@ -43,10 +43,10 @@ pub(crate) fn write(request: &Request, target: &Target) -> Result<Written, Refus
 struct Draft<'a> {
     request: &'a Request,
     target: &'a Target,
-    tooling: Tooling,
+    tooling: Tooling<'a>,
     names: ToolNames,
     system: Vec<Part>,
-    turns: Vec<Turn>,
+    turns: Cow<'a, [Turn]>,
     plan: thinking::Plan,
     /// The schema of the answer, where the model takes one.
     schema: Option<&'a Value>,
@@ -80,10 +80,13 @@ impl<'a> Draft<'a> {
     /// A last turn of the assistant is a beginning to be continued; where the model refuses that, the user asks for it.
     fn settle_last_turn(&mut self) {
         let refuses = self.plan.thinks() || self.target.adaptive_thinking;
-        let Some(last) = self.turns.last_mut().filter(|turn| turn.role == Role::Assistant) else { return };
+        if self.turns.last().is_none_or(|turn| turn.role != Role::Assistant) {
+            return;
+        }
+        let turns = self.turns.to_mut();
         if refuses {
-            self.turns.push(said_by_user("Continue."));
-        } else if let Some(Part::Text { text, .. }) = last.parts.last_mut() {
+            turns.push(said_by_user("Continue."));
+        } else if let Some(Part::Text { text, .. }) = turns.last_mut().and_then(|turn| turn.parts.last_mut()) {
             text.truncate(text.trim_end().len());
         }
     }
@@ -116,12 +119,12 @@ impl<'a> Draft<'a> {
     fn force_format_tool(&mut self, name: &str, description: Option<&str>, schema: &Value) {
         let name = self.names.free(name);
         let description = description.unwrap_or("Gives the answer. Call it once, with the whole answer.");
-        self.tooling.tools.push(Tool {
+        self.tooling.tools.push(Cow::Owned(Tool {
             name: name.clone(),
             description: Some(description.to_owned()),
             schema: Some(schema.clone()),
             ..Tool::default()
-        });
+        }));
         self.plan.choice = Some(ToolChoice::One(name.clone()));
         self.format_tool = Some(name);
         self.warn("EMULATED_FORMAT", "json_schema");
@@ -138,10 +141,10 @@ impl<'a> Draft<'a> {
             return;
         }
         if let Some(tool) = self.tooling.tools.last_mut() {
-            tool.cache = Some(CacheMark { ttl: None });
+            tool.to_mut().cache = Some(CacheMark { ttl: None });
         }
         mark(self.system.last_mut());
-        let users = self.turns.iter_mut().filter(|turn| turn.role == Role::User);
+        let users = self.turns.to_mut().iter_mut().filter(|turn| turn.role == Role::User);
         for turn in users.rev().take(2) {
             mark(turn.parts.last_mut());
         }
@@ -208,32 +211,27 @@ impl<'a> Draft<'a> {
 }
 
 /// The turns as this vendor accepts them.
-fn conversation(
-    request: &Request,
+fn conversation<'r>(
+    request: &'r Request,
     target: &Target,
     warnings: &mut Vec<Warning>,
-) -> Result<(Vec<Turn>, Vec<Warning>), Refusal> {
+) -> Result<(Cow<'r, [Turn]>, Vec<Warning>), Refusal> {
     let is_own = request.source == Dialect::Messages;
-    let folded = if is_own { Cow::Borrowed(request.turns.as_slice()) } else { system::fold(&request.turns) };
-    let mut turns = folded.into_owned();
-    let mut forgotten = false;
-    for part in turns.iter_mut().map(|turn| &mut turn.parts) {
-        part.retain(|part| {
-            let keeps = is_readable(part, target);
-            forgotten |= !keeps;
-            keeps
-        });
-    }
-    if forgotten {
+    let mut turns = if is_own { Cow::Borrowed(request.turns.as_slice()) } else { system::fold(&request.turns) };
+    if turns.iter().flat_map(|turn| &turn.parts).any(|part| !is_readable(part, target)) {
+        turns.to_mut().iter_mut().for_each(|turn| turn.parts.retain(|part| is_readable(part, target)));
         warnings.push(Warning { code: "DROPPED_REASONING", about: "thinking".to_owned() });
     }
-    let (mut turns, repairs) = repair(&turns);
-    turns.retain(|turn| turn.parts.iter().any(says_something));
+    let (mut turns, repairs) = repaired(turns);
+    let says_nothing = |turn: &Turn| !turn.parts.iter().any(says_something);
+    if turns.iter().any(says_nothing) {
+        turns.to_mut().retain(|turn| !says_nothing(turn));
+    }
     if turns.is_empty() && request.system.is_empty() {
         return Err(Refusal::new("messages", "is empty: at least one message is needed"));
     }
     if turns.first().is_none_or(|turn| turn.role == Role::Assistant) {
-        turns.insert(0, said_by_user(PLACEHOLDER));
+        turns.to_mut().insert(0, said_by_user(PLACEHOLDER));
     }
     Ok((turns, repairs))
 }

@@ -9,12 +9,12 @@ use crate::lenient::{some_string, str_of};
 use super::wire;
 
 /// The parts of content. Parts of unknown kinds are left out: nothing could be said of them elsewhere.
-pub(super) fn read(content: &wire::Content<'_>) -> Vec<Part> {
-    content.0.iter().filter_map(part).collect()
+pub(super) fn read(content: wire::Content<'_>) -> Vec<Part> {
+    content.0.into_iter().filter_map(part).collect()
 }
 
-pub(super) fn text(text: &str) -> Part {
-    Part::Text { text: text.to_owned(), cache: None }
+pub(super) fn text(text: String) -> Part {
+    Part::Text { text, cache: None }
 }
 
 /// The texts of content, a blank line between them.
@@ -23,14 +23,14 @@ pub(super) fn joined(content: &wire::Content<'_>) -> String {
     texts.join("\n\n")
 }
 
-fn part(part: &wire::Part<'_>) -> Option<Part> {
+fn part(part: wire::Part<'_>) -> Option<Part> {
     match str_of(&part.kind) {
         "refusal" => Some(Part::Refusal { text: str_of(&part.refusal).to_owned() }),
-        "input_image" | "image_url" | "image" | "computer_screenshot" => image(part),
-        "input_file" => document(part),
-        "file" => document(part.file.as_deref().unwrap_or(part)),
-        "input_audio" => audio(part),
-        _ => part.text.as_ref().map(|it| text(it.as_str())),
+        "input_image" | "image_url" | "image" | "computer_screenshot" => image(&part),
+        "input_file" => document(&part),
+        "file" => document(part.file.as_deref().unwrap_or(&part)),
+        "input_audio" => audio(&part),
+        _ => part.text.map(|it| text(it.into_string())),
     }
 }
 

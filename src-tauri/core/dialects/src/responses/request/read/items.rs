@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::canonical::reasoning::unseal;
 use crate::canonical::{Origin, Part, Request, Role, ToolKind, Turn};
-use crate::fields;
+use crate::fields::{self, Elements};
 use crate::lenient::{Text, some_string, str_of};
 use crate::translate::Refusal;
 
@@ -16,50 +16,64 @@ use super::{content, tools, wire};
 pub(super) fn read(input: &RawValue, request: &mut Request) -> Result<(), Refusal> {
     match input.get().as_bytes().first() {
         Some(b'[') => {
-            let items: Vec<&RawValue> = fields::parse("input", input.get())?;
-            items.into_iter().zip(0_usize..).try_for_each(|(item, at)| one(item, at, request))
+            let mut items = Elements::of("input", input)?;
+            while let Some(first) = items.peek() {
+                let at = items.place();
+                if first == b'"' {
+                    text(items.read()?.0, request);
+                } else {
+                    let (item, json) = items.read()?;
+                    one(item, json, at, request)?;
+                }
+            }
+            Ok(())
         }
-        Some(b'{' | b'"') => one(input, 0, request),
+        Some(b'{') => one(fields::parse("input[0]", input.get())?, input.get(), 0, request),
+        Some(b'"') => {
+            text(fields::parse("input[0]", input.get())?, request);
+            Ok(())
+        }
         Some(b'n') => Ok(()),
         _ => Err(Refusal::new("input", "is neither a text nor a list of items")),
     }
 }
 
-fn one(raw: &RawValue, at: usize, request: &mut Request) -> Result<(), Refusal> {
+/// A text in the place of an item is said by the user.
+fn text(text: Text<'_>, request: &mut Request) {
+    request.turns.push(Turn { role: Role::User, parts: vec![content::text(text.into_string())] });
+}
+
+/// Reads one item. `json` is its text.
+fn one(mut item: wire::Item<'_>, json: &str, at: usize, request: &mut Request) -> Result<(), Refusal> {
     let place = || format!("input[{at}]");
-    if raw.get().starts_with('"') {
-        let text: Text<'_> = fields::parse(format_args!("input[{at}]"), raw.get())?;
-        request.turns.push(Turn { role: Role::User, parts: vec![content::text(text.as_str())] });
-        return Ok(());
-    }
-    let item: wire::Item<'_> = fields::parse(format_args!("input[{at}]"), raw.get())?;
+    let (said, output) = (std::mem::take(&mut item.content), std::mem::take(&mut item.output));
+    let item = &item;
     match str_of(&item.kind) {
-        "message" | "" => message(&item, request),
+        "message" | "" => message(str_of(&item.role), content::read(said), request),
         "function_call" => {
             let arguments = item.arguments.map(arguments).unwrap_or_default();
-            call(&item, ToolKind::Function, arguments, request);
+            call(item, ToolKind::Function, arguments, request);
         }
-        "custom_tool_call" => call(&item, ToolKind::Custom, str_of(&item.input).to_owned(), request),
+        "custom_tool_call" => call(item, ToolKind::Custom, str_of(&item.input).to_owned(), request),
         "local_shell_call" => {
             let action = item.action.map_or("{}", RawValue::get).to_owned();
-            call(&item, ToolKind::LocalShell, action, request);
+            call(item, ToolKind::LocalShell, action, request);
         }
-        "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => result(&item, request),
-        "reasoning" => reasoning(&item, request),
+        "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => result(item, output, request),
+        "reasoning" => reasoning(item, &said, request),
         "additional_tools" => {
             let at = format!("{}.tools", place());
             tools::read(&at, item.tools.as_deref().unwrap_or_default(), &mut request.tools)?;
         }
         "item_reference" => return Err(Refusal::of_stored(place(), str_of(&item.id))),
-        kind if kind.starts_with("input_") => loose_part(raw, request),
-        kind => opaque(kind, raw, request),
+        kind if kind.starts_with("input_") => loose_part(json, request),
+        kind => opaque(kind, fields::parse(format_args!("input[{at}]"), json)?, request),
     }
     Ok(())
 }
 
-fn message(item: &wire::Item<'_>, request: &mut Request) {
-    let parts = content::read(&item.content);
-    match str_of(&item.role) {
+fn message(role: &str, parts: Vec<Part>, request: &mut Request) {
+    match role {
         "system" | "developer" if request.turns.is_empty() => request.system.extend(parts),
         "system" | "developer" => request.turns.push(Turn { role: Role::System, parts }),
         "assistant" | "model" => {
@@ -75,9 +89,9 @@ fn message(item: &wire::Item<'_>, request: &mut Request) {
 }
 
 /// A part of content that stands where an item belongs.
-fn loose_part(raw: &RawValue, request: &mut Request) {
-    let content: wire::Content<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
-    request.turns.push(Turn { role: Role::User, parts: content::read(&content) });
+fn loose_part(json: &str, request: &mut Request) {
+    let content: wire::Content<'_> = serde_json::from_str(json).unwrap_or_default();
+    request.turns.push(Turn { role: Role::User, parts: content::read(content) });
 }
 
 fn call(item: &wire::Item<'_>, kind: ToolKind, arguments: String, request: &mut Request) {
@@ -105,10 +119,10 @@ fn arguments(raw: &RawValue) -> String {
     }
 }
 
-fn result(item: &wire::Item<'_>, request: &mut Request) {
+fn result(item: &wire::Item<'_>, output: wire::Content<'_>, request: &mut Request) {
     let part = Part::ToolResult {
         call_id: some_string(&item.call_id).or_else(|| some_string(&item.id)).unwrap_or_default(),
-        content: content::read(&item.output),
+        content: content::read(output),
         is_error: false,
         cache: None,
     };
@@ -120,9 +134,9 @@ fn result(item: &wire::Item<'_>, request: &mut Request) {
 }
 
 /// Encrypted reasoning is this vendor's, or another's that a translated answer carried here under a seal.
-fn reasoning(item: &wire::Item<'_>, request: &mut Request) {
+fn reasoning(item: &wire::Item<'_>, said: &wire::Content<'_>, request: &mut Request) {
     let summary = content::joined(&item.summary);
-    let text = if summary.is_empty() { content::joined(&item.content) } else { summary };
+    let text = if summary.is_empty() { content::joined(said) } else { summary };
     let item_id = some_string(&item.id);
     let proof = str_of(&item.encrypted_content);
     let (origin, proof) = match unseal(proof, domain::Dialect::Responses) {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use domain::Dialect;
-use serde_json::value::RawValue;
 
 use crate::canonical::{Effort, OutputFormat, Reasoning, ReasoningMode, Request, Sampling};
 use crate::fields;
@@ -20,11 +19,10 @@ pub(crate) use tools::server_kind;
 pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| Refusal::new("body", "must be text in UTF-8"))?;
     let wire: wire::Body<'_> = fields::parse("", text)?;
-    let members: BTreeMap<String, &RawValue> = fields::parse("", text)?;
-    refuse_stored(&members)?;
+    refuse_stored(&wire.rest)?;
     let mut request = Request::new(str_of(&wire.model), Dialect::Responses);
     request.stream = fields::flag("stream", &wire.stream)?.unwrap_or(false);
-    request.system.extend(some_string(&wire.instructions).map(|text| content::text(&text)));
+    request.system.extend(some_string(&wire.instructions).map(content::text));
     tools::read("tools", wire.tools.as_deref().unwrap_or_default(), &mut request.tools)?;
     if let Some(input) = wire.input {
         items::read(input, &mut request)?;
@@ -33,7 +31,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
     request.parallel_tool_calls = fields::flag("parallel_tool_calls", &wire.parallel_tool_calls)?;
     request.sampling = sampling(&wire)?;
     request.max_output = fields::whole("max_output_tokens", wire.max_output_tokens)?;
-    request.dropped = unknown(&members);
+    request.dropped = unknown(&wire.rest);
     if let Some(reasoning) = &wire.reasoning {
         request.reasoning = read_reasoning(reasoning, &mut request.dropped);
     }
@@ -52,26 +50,20 @@ pub(crate) fn read(body: &[u8]) -> Result<Request, Refusal> {
 }
 
 /// What only the vendor has stored cannot be translated, and without it the request would mean something else.
-fn refuse_stored(members: &BTreeMap<String, &RawValue>) -> Result<(), Refusal> {
+fn refuse_stored(rest: &BTreeMap<String, wire::Said>) -> Result<(), Refusal> {
     for (name, remedy) in [
         ("conversation", "is kept at the vendor: send its items as `input`"),
         ("prompt", "is kept at the vendor: send its text as `instructions` and `input`"),
     ] {
-        if members.get(name).is_some_and(|value| says_something(value)) {
+        if rest.get(name).is_some_and(|said| said.0) {
             return Err(Refusal::new(name, remedy));
         }
     }
     Ok(())
 }
 
-fn unknown(members: &BTreeMap<String, &RawValue>) -> Vec<String> {
-    let unknown =
-        members.iter().filter(|(name, value)| !wire::UNDERSTOOD.contains(&name.as_str()) && says_something(value));
-    unknown.map(|(name, _)| name.clone()).collect()
-}
-
-fn says_something(value: &RawValue) -> bool {
-    !matches!(value.get(), "null" | "false" | "{}" | "[]")
+fn unknown(rest: &BTreeMap<String, wire::Said>) -> Vec<String> {
+    rest.iter().filter(|(_, said)| said.0).map(|(name, _)| name.clone()).collect()
 }
 
 fn sampling(wire: &wire::Body<'_>) -> Result<Sampling, Refusal> {

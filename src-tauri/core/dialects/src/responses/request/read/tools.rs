@@ -17,16 +17,16 @@ use super::wire;
 pub(super) fn read(at: &str, definitions: &[&RawValue], tools: &mut Vec<Tool>) -> Result<(), Refusal> {
     for (raw, place) in definitions.iter().zip(0_usize..) {
         let at = format!("{at}[{place}]");
-        let definition: wire::Tool<'_> = fields::parse(&at, raw.get())?;
+        let mut definition: wire::Tool<'_> = fields::parse(&at, raw.get())?;
         if str_of(&definition.kind) != "namespace" {
-            tools.push(tool(&definition, raw, None).ok_or_else(|| nameless(&at))?);
+            tools.push(tool(&mut definition, raw, None).ok_or_else(|| nameless(&at))?);
             continue;
         }
         let group = str_of(&definition.name);
         for (raw, place) in definition.tools.iter().flatten().zip(0_usize..) {
             let at = format!("{at}.tools[{place}]");
-            let within: wire::Tool<'_> = fields::parse(&at, raw.get())?;
-            let within = tool(&within, raw, Some((group, some_string(&definition.description))));
+            let mut within: wire::Tool<'_> = fields::parse(&at, raw.get())?;
+            let within = tool(&mut within, raw, Some((group, some_string(&definition.description))));
             let mut tool = within.ok_or_else(|| nameless(&at))?;
             let wish = tool.name.clone();
             let mut number = 2_u32;
@@ -44,7 +44,13 @@ fn nameless(at: &str) -> Refusal {
     Refusal::new(format!("{at}.name"), "is missing: a tool needs a name")
 }
 
-fn tool(definition: &wire::Tool<'_>, raw: &RawValue, group: Option<(&str, Option<String>)>) -> Option<Tool> {
+/// A tool; its schema is taken out of the definition.
+fn tool(definition: &mut wire::Tool<'_>, raw: &RawValue, group: Option<(&str, Option<String>)>) -> Option<Tool> {
+    let schema = match definition.function.as_deref_mut() {
+        Some(nested) => nested.parameters.take(),
+        None => definition.parameters.take(),
+    };
+    let definition = &*definition;
     let written = str_of(&definition.kind);
     let kind = match written {
         "function" | "" => ToolKind::Function,
@@ -63,7 +69,7 @@ fn tool(definition: &wire::Tool<'_>, raw: &RawValue, group: Option<(&str, Option
     Some(Tool {
         name: namespace.as_ref().map_or(name, |within| flat_name(&within.group, &within.name)),
         description: some_string(&function.description),
-        schema: function.parameters.clone(),
+        schema,
         strict: function.strict.or(definition.strict),
         cache: None,
         definition: (kind != ToolKind::Function).then(|| raw.to_owned()),

@@ -2,11 +2,12 @@
 //! instead of a list, the nesting of Chat.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -52,33 +53,29 @@ pub(super) struct Body<'a> {
     pub(super) store: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) include: Option<Vec<Text<'a>>>,
+    /// Says nothing to a translator.
+    #[serde(rename = "stream_options")]
+    _stream_options: Option<IgnoredAny>,
+    /// Everything else, and whether it says something.
+    #[serde(flatten)]
+    pub(super) rest: BTreeMap<String, Said>,
 }
 
-/// Members of [`Body`], and those that say nothing to a translator.
-pub(super) const UNDERSTOOD: [&str; 22] = [
-    "model",
-    "stream",
-    "instructions",
-    "input",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "temperature",
-    "top_p",
-    "top_logprobs",
-    "max_output_tokens",
-    "reasoning",
-    "text",
-    "user",
-    "safety_identifier",
-    "prompt_cache_key",
-    "service_tier",
-    "metadata",
-    "previous_response_id",
-    "store",
-    "include",
-    "stream_options",
-];
+/// Whether a value says something: `null`, `false` and what is empty do not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said(pub(super) bool);
+
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let is_empty = match Value::deserialize(deserializer)? {
+            Value::Null | Value::Bool(false) => true,
+            Value::Array(list) => list.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            Value::Bool(true) | Value::Number(_) | Value::String(_) => false,
+        };
+        Ok(Said(!is_empty))
+    }
+}
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Reasoning<'a> {

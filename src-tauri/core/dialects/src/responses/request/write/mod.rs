@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::canonical::ids::{NameRule, ToolNames};
 use crate::canonical::reasoning::{Asked, asked};
-use crate::canonical::repair::repair;
+use crate::canonical::repair::repaired;
 use crate::canonical::schema::is_strict;
 use crate::canonical::system::fold;
 use crate::canonical::tools::fit;
@@ -32,7 +32,7 @@ struct Body<'a> {
     instructions: Option<String>,
     input: Vec<items::Entry<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<tools::Definition>,
+    tools: Vec<tools::Definition<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<tools::Choice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,9 +159,9 @@ impl<'a> Writer<'a> {
         }
         let knows_system = self.target.developer_role || self.target.system_role;
         let turns = if knows_system { Cow::Borrowed(&self.request.turns[..]) } else { fold(&self.request.turns) };
-        let (turns, warnings) = repair(&turns);
+        let (turns, warnings) = repaired(turns);
         self.params.warnings.extend(warnings);
-        Cow::Owned(turns)
+        turns
     }
 
     fn instructions(&self) -> Option<String> {

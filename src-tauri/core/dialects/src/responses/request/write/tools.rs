@@ -14,35 +14,35 @@ use super::Writer;
 /// A definition as the client wrote it, or one made here.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Definition {
-    Raw(Box<RawValue>),
-    Made(Made),
+pub(super) enum Definition<'a> {
+    Raw(&'a RawValue),
+    Made(Made<'a>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Made {
+pub(super) enum Made<'a> {
     Function {
-        name: String,
+        name: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        description: Option<String>,
+        description: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        parameters: Option<Value>,
+        parameters: Option<Cow<'a, Value>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
     },
     Custom {
-        name: String,
+        name: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        description: Option<String>,
+        description: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         format: Option<Format>,
     },
     Namespace {
-        name: String,
+        name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        description: Option<String>,
-        tools: Vec<Definition>,
+        description: Option<&'a str>,
+        tools: Vec<Definition<'a>>,
     },
     LocalShell,
     WebSearch,
@@ -83,14 +83,17 @@ pub(super) struct Chosen<'a> {
     #[serde(rename = "type")]
     kind: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
+    name: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<&'a str>,
 }
 
 impl<'a> Writer<'a> {
     /// The name of a tool as sent, and its namespace where the client's own words are kept.
-    pub(super) fn name<'n>(&'n self, name: &'n str) -> (Cow<'n, str>, Option<&'a str>) {
+    pub(super) fn name<'n>(&self, name: &'n str) -> (Cow<'n, str>, Option<&'n str>)
+    where
+        'a: 'n,
+    {
         let tool = self.request.tools.iter().find(|tool| tool.name == name);
         match tool.and_then(|tool| tool.namespace.as_ref()).filter(|_| self.is_own()) {
             Some(within) => (Cow::Borrowed(&within.name), Some(&within.group)),
@@ -99,8 +102,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-pub(super) fn write(tools: &[Tool], writer: &Writer<'_>) -> Vec<Definition> {
-    let mut definitions: Vec<Definition> = Vec::new();
+pub(super) fn write<'t, 'a: 't>(tools: &'t [Cow<'_, Tool>], writer: &Writer<'a>) -> Vec<Definition<'t>> {
+    let mut definitions: Vec<Definition<'t>> = Vec::new();
     for tool in tools {
         let made = definition(tool, writer);
         match tool.namespace.as_ref().filter(|_| writer.is_own()) {
@@ -108,8 +111,8 @@ pub(super) fn write(tools: &[Tool], writer: &Writer<'_>) -> Vec<Definition> {
             Some(within) => match group(&mut definitions, &within.group) {
                 Some(tools) => tools.push(made),
                 None => definitions.push(Definition::Made(Made::Namespace {
-                    name: within.group.clone(),
-                    description: within.description.clone(),
+                    name: &within.group,
+                    description: within.description.as_deref(),
                     tools: vec![made],
                 })),
             },
@@ -118,19 +121,19 @@ pub(super) fn write(tools: &[Tool], writer: &Writer<'_>) -> Vec<Definition> {
     definitions
 }
 
-fn group<'d>(definitions: &'d mut [Definition], group: &str) -> Option<&'d mut Vec<Definition>> {
+fn group<'d, 't>(definitions: &'d mut [Definition<'t>], group: &str) -> Option<&'d mut Vec<Definition<'t>>> {
     definitions.iter_mut().find_map(|definition| match definition {
-        Definition::Made(Made::Namespace { name, tools, .. }) if name == group => Some(tools),
+        Definition::Made(Made::Namespace { name, tools, .. }) if *name == group => Some(tools),
         _ => None,
     })
 }
 
-fn definition(tool: &Tool, writer: &Writer<'_>) -> Definition {
+fn definition<'t, 'a: 't>(tool: &'t Tool, writer: &Writer<'a>) -> Definition<'t> {
     if let Some(raw) = tool.definition.as_ref().filter(|_| writer.is_own()) {
-        return Definition::Raw(raw.clone());
+        return Definition::Raw(raw);
     }
-    let name = writer.name(&tool.name).0.into_owned();
-    let description = tool.description.clone();
+    let name = writer.name(&tool.name).0;
+    let description = tool.description.as_deref();
     Definition::Made(match &tool.kind {
         ToolKind::Custom => Made::Custom { name, description, format: format(tool) },
         ToolKind::LocalShell => Made::LocalShell,
@@ -140,10 +143,10 @@ fn definition(tool: &Tool, writer: &Writer<'_>) -> Definition {
         ToolKind::Server(_) => Made::WebSearch,
         ToolKind::Function => {
             let (parameters, strict) = if writer.is_own() {
-                (tool.schema.clone(), tool.strict)
+                (tool.schema.as_ref().map(Cow::Borrowed), tool.strict)
             } else {
                 // Unsaid means strict here and loose everywhere else.
-                let schema = object_schema(tool.schema.as_ref()).into_owned();
+                let schema = object_schema(tool.schema.as_ref());
                 let strict = tool.strict == Some(true) && is_strict(&schema);
                 (Some(schema), Some(strict))
             };
@@ -178,7 +181,11 @@ fn format(tool: &Tool) -> Option<Format> {
     })
 }
 
-pub(super) fn choice<'a>(choice: &'a ToolChoice, tools: &'a [Tool], writer: &Writer<'a>) -> Choice<'a> {
+pub(super) fn choice<'t, 'a: 't>(
+    choice: &'t ToolChoice,
+    tools: &'t [Cow<'_, Tool>],
+    writer: &Writer<'a>,
+) -> Choice<'t> {
     match choice {
         ToolChoice::Auto => Choice::Word("auto"),
         ToolChoice::None => Choice::Word("none"),
@@ -192,7 +199,7 @@ pub(super) fn choice<'a>(choice: &'a ToolChoice, tools: &'a [Tool], writer: &Wri
     }
 }
 
-fn chosen<'a>(name: &'a str, tools: &'a [Tool], writer: &Writer<'a>) -> Chosen<'a> {
+fn chosen<'t, 'a: 't>(name: &'t str, tools: &'t [Cow<'_, Tool>], writer: &Writer<'a>) -> Chosen<'t> {
     let kind = tools.iter().find(|tool| tool.name == name).map(|tool| &tool.kind);
     match kind {
         Some(ToolKind::Server(kind)) => Chosen { kind: Cow::Borrowed(kind), name: None, namespace: None },
@@ -200,7 +207,7 @@ fn chosen<'a>(name: &'a str, tools: &'a [Tool], writer: &Writer<'a>) -> Chosen<'
         Some(ToolKind::Function | ToolKind::Custom) | None => {
             let kind = if kind == Some(&ToolKind::Custom) { "custom" } else { "function" };
             let (name, namespace) = writer.name(name);
-            Chosen { kind: Cow::Borrowed(kind), name: Some(name.into_owned()), namespace }
+            Chosen { kind: Cow::Borrowed(kind), name: Some(name), namespace }
         }
     }
 }
