@@ -131,7 +131,7 @@ async fn a_change_is_live_when_the_reply_is_there() {
     let first = world.connect("openai", "first").await;
     let second = world.connect("openai", "second").await;
     let ask = || async { world.agent().post("/v1/chat/completions", chat_body("openai/m1", false)).await };
-    let served_by = |reply: &acceptance::Reply| reply.header("x-omniroute-selected-connection-id").map(str::to_owned);
+    let served_by = |reply: &Reply| reply.header("x-omniroute-selected-connection-id").map(str::to_owned);
     assert_eq!(served_by(&ask().await).as_deref(), Some(first.id.as_str()));
     let path = format!("/api/providers/{}", first.id);
     world.managed(Method::PATCH, &path, Some(json!({"isActive": false}))).await;
