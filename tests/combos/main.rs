@@ -9,6 +9,7 @@ mod distinct;
 mod fitting;
 mod foretold;
 mod gates;
+mod head_room;
 mod hedging;
 mod nesting;
 mod quota_share;

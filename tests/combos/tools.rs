@@ -96,7 +96,7 @@ async fn a_list_that_every_target_refuses_is_a_400_that_names_the_highest_limit(
 
 #[tokio::test]
 async fn where_its_owner_allows_it_a_list_is_cut_to_what_the_provider_takes() {
-    // OF-02, decision 5
+    // OF-02, OF-03, decision 5: never without saying so
     let team = Team::start().await;
     team.three("priority").await;
     team.world.set(json!({ "translation": { "toolLimitTruncate": true } })).await;

@@ -146,38 +146,43 @@ fn closed_address() -> String {
 
 #[tokio::test]
 async fn a_refused_connection_or_a_name_that_does_not_exist_is_passed_over() {
-    let world = World::start().await;
-    world.connect_to("openai", "refused", &closed_address()).await;
-    world.connect_to("openai", "nowhere", "https://does-not-exist.invalid/v1").await;
-    let second = world.connect("openai", "second").await;
-    for stream in [false, true] {
-        let ask = Ask::new(Dialect::Chat, stream);
-        let reply = world.agent().post(&ask.path, ask.body).await;
-        assert_eq!(reply.status, 200, "{}", reply.text());
-        assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(second.id.as_str()));
-        // The first time they are asked, afterwards they cool.
-        assert_eq!(world.last_request().await["attempts"], if stream { 1 } else { 3 });
+    for dialect in Dialect::ALL {
+        let world = World::start().await;
+        let provider = Ask::new(dialect, false).provider;
+        world.connect_to(provider, "refused", &closed_address()).await;
+        world.connect_to(provider, "nowhere", "https://does-not-exist.invalid/v1").await;
+        let second = world.connect(provider, "second").await;
+        for stream in [false, true] {
+            let ask = Ask::new(dialect, stream);
+            let reply = world.agent().post(&ask.path, ask.body).await;
+            assert_eq!(reply.status, 200, "{dialect}: {}", reply.text());
+            assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(second.id.as_str()), "{dialect}");
+            // The first time they are asked, afterwards they cool.
+            assert_eq!(world.last_request().await["attempts"], if stream { 1 } else { 3 }, "{dialect}");
+        }
+        world.check_invariants().await;
     }
-    world.check_invariants().await;
 }
 
 #[tokio::test]
 async fn a_provider_that_never_answers_is_given_up_at_the_limit() {
-    let world = World::start().await;
-    let first = world.connect("openai", "first").await;
-    let second = world.connect("openai", "second").await;
-    world.script(&first).then(Step::Hang);
-    let (agent, ask) = (world.agent(), Ask::new(Dialect::Chat, false));
-    let asking = tokio::spawn(async move { agent.post(&ask.path, ask.body).await });
-    world.wait_for_calls(&first, 1).await;
-    world.advance(Millis::new(599_999));
-    assert!(world.calls(&second).is_empty());
-    world.advance(Millis::new(1));
-    assert_eq!(asking.await.expect("a reply").status, 200);
-    assert!(world.wait_for_endings(&first, 1).await[0].cancelled(), "the silent call is cancelled");
-    let row = world.last_request().await;
-    assert_eq!(row["trace"]["attempts"][0]["kind"], "response_start_timeout", "{row}");
-    world.check_invariants().await;
+    for dialect in Dialect::ALL {
+        let world = World::start().await;
+        let (agent, ask) = (world.agent(), Ask::new(dialect, false));
+        let first = world.connect(ask.provider, "first").await;
+        let second = world.connect(ask.provider, "second").await;
+        world.script(&first).then(Step::Hang);
+        let asking = tokio::spawn(async move { agent.post(&ask.path, ask.body).await });
+        world.wait_for_calls(&first, 1).await;
+        world.advance(Millis::new(599_999));
+        assert!(world.calls(&second).is_empty(), "{dialect}");
+        world.advance(Millis::new(1));
+        assert_eq!(asking.await.expect("a reply").status, 200, "{dialect}");
+        assert!(world.wait_for_endings(&first, 1).await[0].cancelled(), "{dialect}: the silent call is cancelled");
+        let row = world.last_request().await;
+        assert_eq!(row["trace"]["attempts"][0]["kind"], "response_start_timeout", "{row}");
+        world.check_invariants().await;
+    }
 }
 
 #[tokio::test]

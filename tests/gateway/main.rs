@@ -4,6 +4,8 @@
 
 mod accounts;
 mod affinity;
+mod bodies;
+mod early_start;
 mod edge;
 mod failover;
 mod fixtures;

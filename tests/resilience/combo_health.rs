@@ -7,7 +7,7 @@ use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cast::{AK, AK2, MS, OA, ask as asking, open, post, send, start, uncooled};
+use crate::cast::{AK, AK2, LO, MS, OA, ask as asking, open, post, send, start, uncooled};
 
 /// A combo named `team` that repeats nothing.
 async fn combo(world: &World, strategy: &str, models: Value) {
@@ -156,7 +156,7 @@ async fn windows_only(world: &World) {
 
 #[tokio::test]
 async fn a_provider_rests_from_so_many_failures_in_its_window_until_the_very_end() {
-    // GP-02, GP-03, GP-05. On this computer (GP-04) a lock of the model comes first; the law is proven on the mechanism.
+    // GP-02, GP-03, GP-05
     for (provider, failures, seconds) in [(AK, 15, 600), (OA, 10, 300)] {
         let world = start().await;
         windows_only(&world).await;
@@ -176,6 +176,36 @@ async fn a_provider_rests_from_so_many_failures_in_its_window_until_the_very_end
         assert_eq!(world.calls(&c1).len(), failures as usize + 1, "{provider}");
         world.check_invariants().await;
     }
+}
+
+#[tokio::test]
+async fn a_local_server_rests_from_its_second_failure_for_a_minute() {
+    // GP-04. Each request is for another model, because the one that failed is locked. The breaker opens as well, and is ready
+    // for a probe long before the minute is over.
+    let world = start().await;
+    windows_only(&world).await;
+    let node = world.node(LO, "local").await;
+    let (c1, c2) = (uncooled(&world, &node, "c1").await, world.connect(AK2, "c2").await);
+    world.script(&c1).then(Step::error(503, "down"));
+    let ask = async |model: &str| {
+        let models = json!([format!("{node}/{model}"), "deepseek/m1"]);
+        let body = json!({ "name": model, "models": models, "config": { "maxRetries": 0 } });
+        world.managed(Method::POST, "/api/combos", Some(body)).await;
+        world.agent().post("/v1/chat/completions", chat_body(model, false)).await
+    };
+    for (failures, model) in [(1, "first"), (2, "second")] {
+        served_by(&ask(model).await, &c2);
+        assert_eq!(world.calls(&c1).len(), failures, "one failure is none");
+        world.advance(Millis::new(1));
+    }
+    world.advance(Millis::new(59_998));
+    served_by(&ask("third").await, &c2);
+    assert_eq!((world.calls(&c1).len(), reason(&world, &node).await.as_deref()), (2, Some("provider_cooldown")));
+    assert_ne!(world.breaker_state(&node).0, "OPEN");
+    world.advance(Millis::new(1));
+    world.script(&c1).then(Step::ok("fine"));
+    served_by(&ask("fourth").await, &c1);
+    world.check_invariants().await;
 }
 
 #[tokio::test]

@@ -2,9 +2,10 @@
 
 use acceptance::{Connection, Reply, World, chat_body};
 use domain::Millis;
-use fake_upstream::Step;
+use fake_upstream::{Gate, Step};
 use http::Method;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use crate::cast::{AK, MS, start};
 
@@ -100,5 +101,69 @@ async fn a_quota_that_names_no_end_lasts_until_midnight_and_half_an_hour_at_most
     ask(&world, "one").await;
     assert_eq!(world.locks(&c1)[0].reason, "quota_exhausted");
     assert_eq!(world.locked(&c1), [("m1".to_owned(), Millis::minutes(30))]);
+    world.check_invariants().await;
+}
+
+/// A lockout that begins with five seconds, `failures` of them in a row, and as many requests that were sent before and are
+/// answered well one after another as their gates are opened.
+async fn failed_with_some_under_way(
+    failures: u32,
+    under_way: usize,
+) -> (World, Connection, Vec<(Gate, JoinHandle<Reply>)>) {
+    let (world, c1) = locking(json!({ "baseCooldownMs": 5_000 })).await;
+    world.set(json!({ "comboDefaults": { "targetTimeoutMs": 600_000 } })).await;
+    let gates: Vec<Gate> = (0..under_way).map(|_| Gate::closed()).collect();
+    let mut script = world.script_model(&c1, "m1");
+    for gate in &gates {
+        script = script.then(Step::ok("fine").held(gate));
+    }
+    script.then(Step::error(429, "slow down"));
+    let mut asking = Vec::new();
+    for (before, gate) in gates.into_iter().enumerate() {
+        let agent = world.agent();
+        let reply = tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("one", false)).await });
+        world.wait_for_calls(&c1, before as u64 + 1).await;
+        asking.push((gate, reply));
+    }
+    for failure in 0..failures {
+        assert_ne!(ask(&world, "one").await.status, 200);
+        assert_eq!(world.locked(&c1), [("m1".to_owned(), Millis::seconds(5 << failure))]);
+        if failure + 1 < failures {
+            world.advance(Millis::seconds(5 << failure));
+        }
+    }
+    (world, c1, asking)
+}
+
+#[tokio::test]
+async fn each_success_halves_what_was_counted_and_the_last_one_ends_the_lock_before_its_time() {
+    // ML-12
+    let (world, c1, asking) = failed_with_some_under_way(5, 3).await;
+    let mut counted = vec![world.locks(&c1)[0].failure_count];
+    for (gate, reply) in asking {
+        gate.open();
+        assert_eq!(reply.await.expect("a reply").status, 200);
+        counted.push(world.locks(&c1).first().map_or(0, |lock| lock.failure_count));
+    }
+    assert_eq!(counted, [5, 2, 1, 0]);
+    assert!(world.model_cooldowns().await.is_empty(), "nothing is left of it");
+    world.script_model(&c1, "m1").then(Step::ok("fine"));
+    assert_eq!(ask(&world, "one").await.status, 200, "the timer has 80 s to go, the lock has not");
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_success_between_makes_the_next_lock_shorter() {
+    // ML-13: four failures, a success, a failure: the third step of the ladder.
+    let (world, c1, asking) = failed_with_some_under_way(4, 1).await;
+    for (gate, reply) in asking {
+        gate.open();
+        assert_eq!(reply.await.expect("a reply").status, 200);
+    }
+    assert_eq!(world.locks(&c1)[0].failure_count, 2);
+    world.advance(Millis::seconds(40));
+    assert_ne!(ask(&world, "one").await.status, 200);
+    assert_eq!(world.locked(&c1), [("m1".to_owned(), Millis::seconds(20))]);
+    assert_eq!(world.locks(&c1)[0].failure_count, 3);
     world.check_invariants().await;
 }

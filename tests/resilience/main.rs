@@ -22,6 +22,7 @@ mod hostile;
 mod long_benches;
 mod model_cooldowns_api;
 mod model_lockout;
+mod on_disk;
 mod probes;
 mod queue;
 mod restart;

@@ -2,6 +2,8 @@
 //!
 //! Direct requests take the path that is always on; the configurable one belongs to combos.
 
+use std::collections::BTreeSet;
+
 use acceptance::{Ask, Connection, World};
 use domain::Millis;
 use fake_upstream::{Break, Gate, Step};
@@ -338,5 +340,29 @@ async fn locks_are_of_the_account_that_failed() {
     assert_eq!(post(&world, &ask(MS, "m2")).await.status, 200);
     open(&world, AK, 12).await;
     assert_eq!(post(&world, &ask(MS, "m3")).await.status, 200);
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_thousand_locks_are_kept_and_none_that_runs_makes_room_for_another() {
+    // ML-22
+    let (world, _, c1) = model_scoped().await;
+    world.script(&c1).then(Step::error(429, "slow down").with_header("retry-after", "1"));
+    assert_ne!(post(&world, &ask(MS, "ended")).await.status, 200);
+    world.advance(Millis::seconds(1));
+    world.script(&c1).then(Step::error(429, "slow down").with_header("retry-after", "3600"));
+    for number in 0..2_000 {
+        let refused = post(&world, &ask(MS, &format!("m{number}"))).await;
+        assert_ne!(refused.status, 200);
+    }
+    let locked = world.model_cooldowns().await;
+    let names: BTreeSet<&str> = locked.iter().filter_map(|lock| lock["model"].as_str()).collect();
+    let expected: Vec<String> = (0..1_000).map(|number| format!("m{number}")).collect();
+    assert_eq!(names, expected.iter().map(String::as_str).collect(), "the one that had ended made room");
+    let calls = world.calls(&c1).len();
+    post(&world, &ask(MS, "m0")).await;
+    assert_eq!(world.calls(&c1).len(), calls, "locked");
+    post(&world, &ask(MS, "m1999")).await;
+    assert_eq!(world.calls(&c1).len(), calls + 1, "there was no room");
     world.check_invariants().await;
 }

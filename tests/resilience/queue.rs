@@ -1,14 +1,14 @@
 //! The queue of one account: who is admitted, who waits and for how long, who is cut off, and at which pace (resilience
 //! specification, 5.5 and 16; scenarios RQ). Orders of arrival and lost permits are proven on the Engine alone.
 
-use acceptance::{Connection, Reply, World};
+use acceptance::{Ask, Connection, Reply, World};
 use domain::{Dialect, Millis};
 use fake_upstream::{Break, Gate, Step};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::cast::{AK, AK2, ask, ask_stream, at_once, begin, crowd, error_of, post, post_m1, start};
+use crate::cast::{AK, AK2, DIALECTS, ask, ask_stream, at_once, begin, crowd, error_of, post, post_m1, start};
 
 /// Every account with a key has a queue, without spacing unless `more` says so.
 async fn limited(world: &World, more: Value) {
@@ -418,4 +418,78 @@ async fn a_subscription_is_paced_where_its_owner_wants_it() {
     world.change(&c1, json!({ "rateLimitProtection": false })).await;
     assert_eq!(second.await.expect("a reply").status, 200);
     world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_full_queue_refuses_before_anything_is_done_with_the_request() {
+    // RQ-10: nothing compresses a prompt here; what is done with a request before it is sent is to translate it. This one cannot
+    // be translated, which is only found out by whoever tries.
+    let world = start().await;
+    let c1 = world.connect(AK2, "c1").await;
+    limited(&world, json!({ "concurrentRequests": 1, "maxQueueDepth": 1 })).await;
+    let gate = Gate::closed();
+    world.script(&c1).then(Step::ok("fine").held(&gate));
+    let first = begin(&world, &c1, &ask(AK2, "m1")).await;
+    let second = at_once(&world, &ask(AK2, "m1"), 1).next().expect("one");
+    world.wait_for_waiting(1).await;
+    let untranslatable =
+        json!({ "model": format!("{AK2}/m1"), "input": "Go on.", "previous_response_id": "resp_unknown" }).to_string();
+    let refused = world.agent().post("/v1/responses", untranslatable.clone()).await;
+    assert_limit(&refused, 429, "RATE_LIMIT_QUEUE_FULL");
+    gate.open();
+    for asking in [first, second] {
+        assert_eq!(asking.await.expect("a reply").status, 200);
+    }
+    assert_limit(&world.agent().post("/v1/responses", untranslatable).await, 400, "previous_response_not_found");
+    assert_eq!(world.calls(&c1).len(), 2);
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_limit_of_our_own_is_told_in_each_dialects_words_and_held_against_nobody() {
+    // RQ-03, RQ-07, RQ-15; handed case: the gateway's own 504 and its refusals change no layer.
+    for dialect in DIALECTS {
+        let world = start().await;
+        let asked = Ask::new(dialect, false);
+        let c1 = world.connect(asked.provider, "c1").await;
+        world.set(json!({ "network": { "responseStartTimeoutMs": 2_000 } })).await;
+        limited(&world, json!({ "concurrentRequests": 1, "maxQueueDepth": 1, "executionMaxWaitMs": 2_000 })).await;
+        world.script(&c1).then(Step::Hang);
+        let first = begin(&world, &c1, &asked).await;
+        let second = at_once(&world, &asked, 1).next().expect("one");
+        world.wait_for_waiting(1).await;
+        let full = post(&world, &asked).await;
+        second.abort();
+        until_waiting(&world, 0).await;
+        world.advance(Millis::seconds(2));
+        let late = first.await.expect("a reply");
+        for (reply, status, code, word) in [
+            (&full, 429, "RATE_LIMIT_QUEUE_FULL", ["rate_limit_error", "RESOURCE_EXHAUSTED"]),
+            (&late, 504, "RATE_LIMIT_EXECUTION_TIMEOUT", ["timeout_error", "DEADLINE_EXCEEDED"]),
+        ] {
+            let name = format!("{dialect:?} {code}: {}", reply.text());
+            assert_eq!(reply.status.as_u16(), status, "{name}");
+            let error = error_of(reply);
+            match dialect {
+                Dialect::Chat | Dialect::Responses => assert_eq!(error["code"], code, "{name}"),
+                Dialect::Messages => {
+                    assert_eq!((&error["type"], &error["code"]), (&json!(word[0]), &json!(code)), "{name}")
+                }
+                Dialect::Gemini => {
+                    assert_eq!(
+                        (&error["status"], &error["details"][0]["reason"]),
+                        (&json!(word[1]), &json!(code)),
+                        "{name}"
+                    );
+                }
+            }
+        }
+        assert_eq!(
+            (world.cooling(&c1), world.locks(&c1).len(), world.health(&c1).last_error),
+            (None, 0, None),
+            "{dialect:?}"
+        );
+        assert_eq!(world.breaker_state(asked.provider), ("CLOSED", 0), "{dialect:?}");
+        world.check_invariants().await;
+    }
 }

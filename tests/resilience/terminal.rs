@@ -351,7 +351,7 @@ async fn a_phrase_can_be_tried_on_what_was_said_before_it_bans_anybody() {
 
 #[tokio::test]
 async fn a_sign_in_that_is_refused_is_tried_again_three_times_before_it_expires() {
-    // TS-17, TS-18, also over a restart.
+    // TS-17, TS-18, also over a restart. TS-19: no refusal expires an account on the spot, however long its token is good for.
     for heals in [false, true] {
         let mut world = start().await;
         let c1 = world.connect(OA, "c1").await;

@@ -5,6 +5,7 @@
 
 mod between_turns;
 mod bounds;
+mod cache_marks;
 mod counting;
 mod ends;
 mod every_pair;

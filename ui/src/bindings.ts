@@ -1839,6 +1839,10 @@ export type RequestAttempt = {
 
 export type RequestDetail = {
 	trace: RequestTrace,
+	/**  What was asked, redacted, where bodies are kept (`logging.detailed`). */
+	requestBody: string | null,
+	/**  What was answered, likewise; of a stream the whole answer that it told. */
+	responseBody: string | null,
 } & RequestRow;
 
 export type RequestExclusion = {

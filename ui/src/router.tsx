@@ -26,6 +26,7 @@ import { ModelCooldownsScreen } from "@/features/lockouts/ModelCooldownsScreen";
 import { ModelLockoutScreen } from "@/features/lockouts/ModelLockoutScreen";
 import { AddNamePanel, NamePanel } from "@/features/names/NamePanels";
 import { NamesScreen } from "@/features/names/NamesScreen";
+import { ProviderCombosScreen } from "@/features/providers/ProviderCombosScreen";
 import { ProviderScreen } from "@/features/providers/ProviderScreen";
 import { ProvidersScreen } from "@/features/providers/ProvidersScreen";
 import { AddPoolPanel, PoolPanel } from "@/features/quota/PoolPanels";
@@ -112,6 +113,12 @@ const connection = createRoute({
   path: "/connections/$connectionId",
   staticData: panel,
   component: ConnectionPanel,
+});
+
+const providerCombos = createRoute({
+  getParentRoute: () => root,
+  path: "/providers/$providerId/combos",
+  component: ProviderCombosScreen,
 });
 
 const combos = createRoute({ getParentRoute: () => root, path: "/combos", component: CombosScreen });
@@ -232,6 +239,7 @@ const routeTree = root.addChildren([
   usage,
   providers.addChildren([pickProvider]),
   provider.addChildren([addConnection, endpoint, connection]),
+  providerCombos,
   combos.addChildren([importCombos, exportCombos]),
   newCombo,
   comboDefaults,

@@ -110,7 +110,7 @@ async function everyScreen(stage, world, languages, examine) {
  * @param {"light" | "dark"} theme
  * @param {{ width: number, height: number }} size
  */
-async function dress(page, theme, size) {
+export async function dress(page, theme, size) {
   await page.emulateMedia({ colorScheme: theme });
   await page.setViewportSize(size);
   await page.locator(`html[data-theme=${theme}]`).waitFor();
@@ -190,7 +190,7 @@ async function keyboardFindings(page) {
  *
  * @param {Page} page
  */
-async function overflowFindings(page) {
+export async function overflowFindings(page) {
   return page.evaluate(() => {
     /** @type {string[]} */
     const findings = [];

@@ -157,6 +157,33 @@ export async function combos(checks, stage) {
     }),
   );
 
+  await checks.check("what combos do at one provider alone is set on its page, and such a combo follows it", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      await agentOf(world);
+      const models = ["openai/m1"];
+      const { combo } = await gateway.call("POST", "/combos", { name: "crew", strategy: "priority", models });
+      await page.goto("/providers/openai");
+      await page.getByRole("link", { name: "Change", exact: true }).click();
+      await page.getByRole("heading", { name: "Combos of OpenAI", level: 1 }).waitFor();
+      const retries = page.getByLabel("Tries again", { exact: true });
+      await retries.fill("3");
+      await retries.press("Enter");
+      await page.getByText("set here").waitFor();
+      assert.deepEqual((await gateway.call("GET", "/settings")).providerOverrides, { openai: { maxRetries: 3 } });
+
+      await page.goto(`/combos/${combo.id}`);
+      await page.getByRole("button", { name: "Retries, limits and speed" }).click();
+      await page.getByText("its provider", { exact: true }).waitFor();
+      assert.equal(await page.getByLabel("Tries again", { exact: true }).inputValue(), "3");
+
+      await page.goto("/providers/openai/combos");
+      await page.getByRole("button", { name: "Reset Tries again" }).click();
+      await page.getByText("set here").waitFor({ state: "detached" });
+      assert.deepEqual((await gateway.call("GET", "/settings")).providerOverrides, {});
+    }),
+  );
+
   await checks.check("what was changed is not lost by leaving", (folder) =>
     stage.play(folder, settled, async (world) => {
       const { page, gateway } = world;

@@ -50,6 +50,71 @@ export async function firstRun(checks, stage) {
     }),
   );
 
+  await checks.check("somebody new gets there by the keyboard alone, and always sees where it is", (folder) =>
+    stage.play(folder, {}, async ({ page, upstream }) => {
+      await page.goto("/");
+      await page.waitForURL("**/setup");
+      await page.keyboard.press("/");
+      await page.keyboard.type("anthr");
+      await tabTo(page, page.getByRole("button", { name: /^Anthropic/ }));
+      await page.keyboard.press("Enter");
+
+      await tabTo(page, page.getByLabel("API key"));
+      await page.keyboard.type(PROVIDER_KEY);
+      await tabTo(page, page.getByRole("button", { name: "Advanced" }));
+      await page.keyboard.press("Enter");
+      await tabTo(page, page.getByLabel("Base URL"));
+      await page.keyboard.type(upstream.baseUrl("anthropic"));
+      await page.keyboard.press("Enter");
+
+      await page.getByText("This key is shown only now").waitFor();
+      const model = page.getByRole("combobox", { name: "Model" });
+      await tabTo(page, model);
+      await page.keyboard.press("Enter");
+      const known = page.getByRole("option", { name: "anthropic/m1", exact: true });
+      await known.waitFor();
+      await page.keyboard.press("Escape");
+      await known.waitFor({ state: "detached" });
+      assert.ok(await isFocused(model), "a list that is closed gives the focus back");
+      await page.keyboard.press("Enter");
+      await page.keyboard.type("anthropic/m1");
+      await page.keyboard.press("Enter");
+      await page.getByText("ANTHROPIC_MODEL=anthropic/m1").waitFor();
+      assert.ok(await isFocused(model), "so does one in which something was chosen");
+      await tabTo(page, page.getByRole("button", { name: "Copy settings for Claude Code" }).first());
+      await page.keyboard.press("Enter");
+      const settings = exported(await copied(page));
+      await tabTo(page, page.getByRole("button", { name: "Continue" }));
+      await page.keyboard.press("Enter");
+
+      await page.getByText("Waiting for the first request").waitFor();
+      await askAsClaudeCode({
+        url: settings.ANTHROPIC_BASE_URL ?? "",
+        key: settings.ANTHROPIC_AUTH_TOKEN ?? "",
+        model: settings.ANTHROPIC_MODEL ?? "",
+      });
+      await page.getByText("It works").waitFor();
+      await tabTo(page, page.getByRole("button", { name: "Go to Home" }));
+      await page.keyboard.press("Enter");
+
+      await page.getByRole("heading", { name: "1 connection ready" }).waitFor();
+      await tabTo(page, page.getByRole("grid", { name: "Last requests" }));
+      await page.keyboard.press("Enter");
+      const story = page.getByRole("complementary");
+      await story.getByRole("heading", { name: /^Claude Code asked for anthropic\/m1/ }).waitFor();
+      assert.ok(await isFocused(story), "what opens beside a list takes the focus");
+      await page.keyboard.press("Escape");
+      await story.waitFor({ state: "detached" });
+      assert.ok(await isFocused(page.getByRole("main")), "and gives it to the content where its list is new");
+      await tabTo(page, page.getByRole("grid", { name: "Requests" }));
+      await page.keyboard.press("Enter");
+      await story.waitFor();
+      await page.keyboard.press("Escape");
+      await story.waitFor({ state: "detached" });
+      assert.ok(await isFocused(page.getByRole("grid", { name: "Requests" })), "or back to its list");
+    }),
+  );
+
   await checks.check("the command offered in the set-up works as it is pasted", (folder) =>
     stage.play(folder, {}, async ({ page, gateway, upstream }) => {
       for (const [provider, dialect] of /** @type {const} */ ([
@@ -108,6 +173,37 @@ export async function firstRun(checks, stage) {
       await page.getByRole("heading", { name: "Which agent do you use?" }).waitFor();
     }),
   );
+}
+
+/** More stops than any of these screens has. */
+const STOPS = 60;
+
+/**
+ * Goes there as one does without a pointer. Every stop on the way has to show that the keyboard is on it.
+ *
+ * @param {import("./stage.mjs").Page} page
+ * @param {import("playwright-core").Locator} target
+ */
+async function tabTo(page, target) {
+  await target.waitFor();
+  for (let stop = 0; stop < STOPS; stop += 1) {
+    await page.keyboard.press("Tab");
+    const unseen = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (!element || element === document.body) return null;
+      const row = element.getAttribute("aria-activedescendant");
+      const shown = (row && document.getElementById(row)) || element;
+      return getComputedStyle(shown).outlineStyle === "none" ? element.outerHTML.slice(0, 120) : null;
+    });
+    assert.equal(unseen, null, "the keyboard is on something that does not show it");
+    if (await isFocused(target)) return;
+  }
+  assert.fail(`not reached by Tab: ${target}`);
+}
+
+/** @param {import("playwright-core").Locator} target */
+function isFocused(target) {
+  return target.evaluate((element) => element === document.activeElement);
 }
 
 /**

@@ -24,7 +24,7 @@ export async function limits(checks, stage) {
         const account = await gateway.connect("anthropic", "Private", { apiKey: "k", baseUrl: provider.baseUrl });
         const ask = { url: gateway.url, key: await gateway.makeKey("Laptop"), model: "anthropic/m1" };
         await page.goto("/monitoring/quota");
-        await page.getByText("Its replies have announced nothing so far.").waitFor();
+        await page.getByText("their replies have announced nothing so far.").waitFor();
 
         provider.announce(quotaOf({ session: "0.91", week: "0.4" }));
         assert.equal(await askAsClaudeCode(ask), ANSWER);

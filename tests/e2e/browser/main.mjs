@@ -2,6 +2,7 @@
 import { Checks } from "../support/checks.mjs";
 import { accessibility } from "./accessibility.mjs";
 import { combos } from "./combos.mjs";
+import { crowded } from "./crowded.mjs";
 import { firstRun } from "./first-run.mjs";
 import { limits } from "./limits.mjs";
 import { providers } from "./providers.mjs";
@@ -19,6 +20,7 @@ try {
   await requests(checks, stage);
   await limits(checks, stage);
   await settings(checks, stage);
+  await crowded(checks, stage);
   await accessibility(checks, stage);
 } finally {
   await stage.close();

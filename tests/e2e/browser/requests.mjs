@@ -83,6 +83,36 @@ export async function requests(checks, stage) {
     }),
   );
 
+  await checks.check("whoever wants no motion gets none, and all that is new all the same", (folder) =>
+    stage.play(folder, settled, async ({ gateway, upstream }) => {
+      await gateway.connect("openai", "Work", { apiKey: PROVIDER_KEY, baseUrl: upstream.baseUrl("openai") });
+      await gateway.answerAtOnce();
+      const ask = { url: gateway.url, key: await gateway.makeKey("agents") };
+      await askAsOpenAiTool({ ...ask, model: "openai/m1" });
+      await stage.show(settled, { reducedMotion: "reduce" }, async (page) => {
+        const moving = () =>
+          page.evaluate(() =>
+            document.getAnimations().flatMap(({ effect }) => {
+              const { duration = 0 } = effect?.getComputedTiming() ?? {};
+              return Number(duration) > 1 && effect instanceof KeyframeEffect ? [String(effect.target?.className)] : [];
+            }),
+          );
+        await page.goto("/requests");
+        const rows = page.getByRole("grid", { name: "Requests" }).getByRole("row");
+        await rows.nth(1).waitFor();
+        await askAsOpenAiTool({ ...ask, model: "openai/m-reason" });
+        await rows.getByText("openai/m-reason").waitFor();
+        assert.deepEqual(await moving(), []);
+        await rows.nth(1).click();
+        await page.getByRole("complementary").waitFor();
+        assert.deepEqual(await moving(), []);
+        await page.goto("/setup?provider=openai");
+        await page.getByRole("heading", { name: "Connect OpenAI" }).waitFor();
+        assert.deepEqual(await moving(), []);
+      });
+    }),
+  );
+
   await checks.check("a window out of sight reads nothing, and catches up on its return", (folder) =>
     stage.play(folder, settled, async (world) => {
       const { page } = world;

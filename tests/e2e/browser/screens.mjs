@@ -54,6 +54,7 @@ export async function furnish({ gateway, upstream }) {
   const { requests } = await gateway.call("GET", "/requests?limit=10");
   await gateway.call("PATCH", "/settings", {
     routing: { accountStrategy: { openai: "weighted" } },
+    providerOverrides: { openai: { maxRetries: 3, fusion: { minPanel: 3 } } },
     providerErrorRules: {
       openai: [
         { status: 400, match: "daily cap reached", scope: "connection", cooldownMs: 21_600_000 },
@@ -84,6 +85,7 @@ export async function furnish({ gateway, upstream }) {
     { name: "providers-add", path: "/providers/add" },
     { name: "provider", path: "/providers/openai" },
     { name: "provider-empty", path: "/providers/groq" },
+    { name: "provider-combos", path: "/providers/openai/combos" },
     { name: "provider-add", path: "/providers/openai/add" },
     { name: "connection", path: `/providers/openai/connections/${company.id}` },
     { name: "connection-failing", path: `/providers/openai/connections/${expired.id}` },

@@ -9,6 +9,7 @@ export class HeldProvider {
   /** @type {Record<string, string>} */ #announces = {};
   /** @type {(() => void)[]} those that wait, the first first */ #held = [];
   #holds = false;
+  /** @type {{ status: number, message: string } | null} */ #refusal = null;
   /** Calls so far. */
   calls = 0;
 
@@ -46,6 +47,15 @@ export class HeldProvider {
     this.#announces = headers;
   }
 
+  /**
+   * From now on nobody is answered, in these words; with nothing, everybody is again.
+   *
+   * @param {{ status: number, message: string } | null} refusal
+   */
+  refuse(refusal) {
+    this.#refusal = refusal;
+  }
+
   /** From now on nobody is answered who is not let go. */
   hold() {
     this.#holds = true;
@@ -77,6 +87,12 @@ export class HeldProvider {
     }
     this.calls += 1;
     if (this.#holds) await new Promise((resolve) => this.#held.push(() => resolve(undefined)));
+    if (this.#refusal) {
+      const { status, message } = this.#refusal;
+      reply.writeHead(status, { "content-type": "application/json", ...this.#announces });
+      reply.end(JSON.stringify({ error: { message, type: "refused" } }));
+      return;
+    }
     reply.writeHead(200, { "content-type": "text/event-stream", ...this.#announces });
     reply.end(path.includes("/messages") ? messages() : chat());
   }

@@ -1,7 +1,9 @@
 import { type ErrorComponentProps, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { Toaster } from "sonner";
+import { Screen } from "@/components/Screen";
 import { StateSign } from "@/components/StateSign";
+import { Button } from "@/components/ui/button";
 import { useLiveUpdates } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { CommandPalette } from "./CommandPalette";
@@ -111,17 +113,9 @@ export function NotFound() {
   const messages = useMessages();
   const navigate = useNavigate();
   return (
-    <div className="mx-auto max-w-[1168px] px-6 pt-6">
-      <h1 className="font-semibold text-lg">{messages.shell.notFound}</h1>
-      <p className="mt-1 text-ink-soft">{messages.shell.notFoundHelp}</p>
-      <button
-        type="button"
-        onClick={() => void navigate({ to: "/home" })}
-        className="mt-4 font-medium text-accent-text hover:underline"
-      >
-        {messages.shell.goHome}
-      </button>
-    </div>
+    <Screen title={messages.shell.notFound} help={messages.shell.notFoundHelp}>
+      <Button onClick={() => void navigate({ to: "/home" })}>{messages.shell.goHome}</Button>
+    </Screen>
   );
 }
 
@@ -129,13 +123,11 @@ export function NotFound() {
 export function Crashed({ error, reset }: ErrorComponentProps) {
   const messages = useMessages();
   return (
-    <div role="alert" className="mx-auto max-w-[1168px] px-6 pt-6">
-      <h1 className="font-semibold text-lg">{messages.errors.crashed}</h1>
-      <p className="mt-1 text-ink-soft">{messages.errors.crashedHelp}</p>
-      <pre className="mt-3 select-text whitespace-pre-wrap font-mono text-ink-faint text-xs">{String(error)}</pre>
-      <button type="button" onClick={reset} className="mt-4 font-medium text-accent-text hover:underline">
-        {messages.common.retry}
-      </button>
+    <div role="alert">
+      <Screen title={messages.errors.crashed} help={messages.errors.crashedHelp}>
+        <pre className="mb-4 select-text whitespace-pre-wrap font-mono text-ink-faint text-xs">{String(error)}</pre>
+        <Button onClick={reset}>{messages.common.retry}</Button>
+      </Screen>
     </div>
   );
 }

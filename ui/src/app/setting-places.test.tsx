@@ -14,18 +14,15 @@ import { world } from "@/test/world";
 const withoutPlace: Readonly<Record<string, string>> = {
   "routing.accountStrategy": "is one line of every provider's own page",
   "routing.stickyRoundRobinLimit": "is drawn on a provider's page, while that provider takes turns",
-  "logging.detailed": "nothing keeps bodies yet",
-  "logging.bodyRetentionDays": "nothing keeps bodies yet",
   "streamRecovery.enabled": "no stream is opened again yet",
   "streamRecovery.continueMidStream": "no stream is continued yet",
   "tokenRefreshBreaker.": "no token is refreshed yet",
   providerQuotaOverrides: "a table for installations; the management API takes it",
-  providerOverrides: "a table for installations; the management API takes it",
-  "comboDefaults.reasoningTokenBufferEnabled": "nothing reads it yet",
+  providerOverrides: "has a page at every provider's own",
   "comboDefaults.fallbackCompressionMode": "kept for documents that carry it; prompts are never compressed",
   "comboDefaults.fallbackCompressionThreshold": "kept for documents that carry it; prompts are never compressed",
   "comboDefaults.shadowRouting.": "no copies are sent yet",
-  "comboDefaults.evalRouting": "nothing reads it yet",
+  "comboDefaults.evalRouting": "cannot be switched on yet",
   "comboDefaults.autoConfig.weights": "are chosen by a ready-made balance; each combo can weigh for itself",
 };
 

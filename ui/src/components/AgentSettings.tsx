@@ -95,8 +95,12 @@ export function CodeBlock({ title, text, what, mono = false }: CodeBlockProps) {
         <span className={mono ? "truncate font-mono" : "truncate"}>{title}</span>
         <CopyButton text={text} label={messages.common.copyOf(what)} />
       </figcaption>
+      {/* Wrapped to be read to its end; what is copied has its own lines. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0} className="select-text overflow-x-auto px-3 py-2.5 font-mono text-xs leading-5">
+      <pre
+        tabIndex={0}
+        className="max-h-96 select-text overflow-y-auto whitespace-pre-wrap px-3 py-2.5 font-mono text-xs leading-5 [overflow-wrap:anywhere]"
+      >
         {text}
       </pre>
     </figure>

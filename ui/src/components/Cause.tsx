@@ -1,13 +1,14 @@
 import type { ExclusionCause } from "@/bindings";
+import { LongText } from "./LongText";
 import { RelativeTime } from "./Time";
 
 /** What the provider said when it came to this. */
 export function Cause({ cause }: { cause: ExclusionCause | null }) {
   if (!cause) return null;
   return (
-    <p className="select-text break-words text-ink-faint text-xs">
+    <div className="break-words text-ink-faint text-xs">
       {cause.status !== null && <span className="font-mono">{cause.status} </span>}
-      {cause.message} · <RelativeTime at={cause.at} />
-    </p>
+      <LongText text={cause.message} /> · <RelativeTime at={cause.at} />
+    </div>
   );
 }

@@ -4,11 +4,11 @@ import type { SettingField as Field, Value } from "@/bindings";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import type { ComboConfig } from "@/lib/combo-draft";
-import { comboField, FOR_ALL, withSetting } from "@/lib/combo-settings";
+import { type ComboLevel, chosenForProvider, comboField, FOR_ALL, valueAt, withSetting } from "@/lib/combo-settings";
 import { fieldWords } from "@/lib/field-words";
 import { FieldRow } from "./Field";
 import { ModelPicker } from "./ModelPicker";
-import { SettingControl, unitOf } from "./SettingControl";
+import { SettingControl } from "./SettingControl";
 import { Bounds, Origin, ResetButton } from "./SettingField";
 
 type ComboSettingsProps = {
@@ -17,20 +17,24 @@ type ComboSettingsProps = {
   onChange(config: ComboConfig): void;
   /** What the gateway says about a setting, by `config.name`. */
   problem?(field: string): string | undefined;
-  /** It is not one combo's configuration, but what holds for all of them. */
-  isForAll?: boolean;
+  level?: ComboLevel;
+  /** Of a combo: the provider that all its steps lead to. */
+  provider?: string | null;
 };
 
-export function ComboSettings({ names, config, onChange, problem, isForAll = false }: ComboSettingsProps) {
+export function ComboSettings(props: ComboSettingsProps) {
+  const { names, config, onChange, problem, level = "combo", provider = null } = props;
   const gateway = useRead("settings_fields", null);
   const fields = gateway.data?.fields ?? [];
   // What was chosen for all is the configuration itself then; only what stands below it shows through.
-  const below = isForAll ? fields.filter(({ source }) => source === "environment") : fields;
+  const below = level === "all" ? fields.filter(({ source }) => source === "environment") : fields;
+  const ofProvider = provider === null ? {} : chosenForProvider(fields, provider);
   return names.map((name) => (
     <ComboSetting
       key={name}
-      anchor={isForAll ? `${FOR_ALL}${name}` : undefined}
-      field={comboField(name, config, below)}
+      anchor={level === "all" ? `${FOR_ALL}${name}` : undefined}
+      field={comboField(name, config, below, ofProvider)}
+      isOfProvider={valueAt(ofProvider, name) !== undefined}
       error={problem?.(`config.${name}`)}
       onSave={(value) => onChange(withSetting(config, name, value))}
     />
@@ -41,15 +45,16 @@ type ComboSettingProps = {
   field: Field;
   /** Where it holds for all combos: the address that leads to it. */
   anchor: string | undefined;
+  /** What it inherits is said for its provider. */
+  isOfProvider: boolean;
   error: string | undefined;
   onSave(value: Value): void;
 };
 
-function ComboSetting({ field, anchor, error, onSave }: ComboSettingProps) {
+function ComboSetting({ field, anchor, isOfProvider, error, onSave }: ComboSettingProps) {
   const messages = useMessages();
   const id = useId();
   const { label, help } = fieldWords(field.path, messages);
-  const unit = unitOf(field, messages);
   const control = {
     id,
     "aria-describedby": `${id}-help`,
@@ -68,23 +73,23 @@ function ComboSetting({ field, anchor, error, onSave }: ComboSettingProps) {
         </>
       }
     >
-      {anchor ? <Origin field={field} /> : <OriginInCombo source={field.source} />}
+      {anchor ? <Origin field={field} /> : <OriginInCombo source={field.source} isOfProvider={isOfProvider} />}
       {field.source === "stored" && <ResetButton label={label} disabled={false} onReset={() => onSave(null)} />}
       {field.kind === "model" ? (
         <ModelChoice control={control} value={String(field.value ?? "")} onSave={onSave} />
       ) : (
         <SettingControl {...control} field={field} onSave={onSave} />
       )}
-      {unit && <span className="min-w-12 text-ink-faint">{unit}</span>}
     </FieldRow>
   );
 }
 
-function OriginInCombo({ source }: { source: Field["source"] }) {
+function OriginInCombo({ source, isOfProvider }: { source: Field["source"]; isOfProvider: boolean }) {
   const words = useMessages().combos;
+  const origin = source === "environment" && isOfProvider ? "provider" : source;
   return (
-    <span title={words.originHelp[source]} className="text-ink-faint text-xs">
-      {words.origin[source]}
+    <span title={words.originHelp[origin]} className="text-ink-faint text-xs">
+      {words.origin[origin]}
     </span>
   );
 }

@@ -1,5 +1,6 @@
 import type { ProbeProblem } from "@/bindings";
 import { type Messages, useFormat, useMessages } from "@/i18n";
+import { LongText } from "./LongText";
 import { StateSign } from "./StateSign";
 
 export type ProbeOutcome = {
@@ -49,10 +50,10 @@ function Found({ outcome }: { outcome: ProbeOutcome }) {
         <p className="font-medium text-blocked">{title}</p>
         <p className="text-ink-soft">{help}</p>
         {outcome.error?.message && (
-          <p className="mt-1.5 select-text break-words font-mono text-ink-soft text-xs">
+          <div className="mt-1.5 break-words font-mono text-ink-soft text-xs">
             {outcome.status !== null && `${messages.probe.status(outcome.status)} · `}
-            {outcome.error.message}
-          </p>
+            <LongText text={outcome.error.message} />
+          </div>
         )}
       </div>
     </div>

@@ -3,7 +3,7 @@ import { cn } from "@/lib/cn";
 /** Two letters in a quiet tile: recognisable in a list without borrowing anybody's logo. */
 export function ProviderMark({ name, className }: { name: string; className?: string }) {
   const letters = name
-    .split(/[\s./-]+/)
+    .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean)
     .slice(0, 2)
     .map((word) => word[0])

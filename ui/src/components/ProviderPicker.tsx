@@ -57,8 +57,8 @@ export function ProviderPicker({ onPick, columns = 1 }: ProviderPickerProps) {
       })}
       {catalog.data && found.length === 0 && <p className="py-6 text-ink-faint">{messages.common.noMatch(search)}</p>}
       {catalog.data && (
-        <section className="mt-5" aria-label={messages.classes.custom.name}>
-          <h3 className="mb-1 font-medium text-ink-soft text-xs">{messages.classes.custom.name}</h3>
+        <section className="mt-5" aria-label={messages.providers.other}>
+          <h3 className="mb-1 font-medium text-ink-soft text-xs">{messages.providers.other}</h3>
           <PickRow
             name={messages.classes.custom.name}
             detail={messages.classes.custom.help}

@@ -2,9 +2,8 @@
 import type { RequestRow } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
 import { agentName } from "@/lib/agent-name";
-import { outcomeState } from "@/lib/request-story";
 import { type Column, DataTable } from "./DataTable";
-import { StatusBadge } from "./StatusBadge";
+import { OutcomeBadge } from "./OutcomeBadge";
 import { RelativeTime } from "./Time";
 
 type RequestStripProps = { requests: readonly RequestRow[]; onOpen?(request: RequestRow): void };
@@ -56,15 +55,7 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
       id: "result",
       header: words.columns.result,
       width: "minmax(120px, 1fr)",
-      cell: (row) => (
-        <StatusBadge
-          state={outcomeState[row.outcome]}
-          word={
-            row.outcome === "failure" ? `${messages.outcomes.failure} · ${row.status}` : messages.outcomes[row.outcome]
-          }
-          title={[`HTTP ${row.status}`, row.errorCode, row.errorSummary].filter(Boolean).join("\n")}
-        />
-      ),
+      cell: (row) => <OutcomeBadge request={row} />,
     },
     {
       id: "took",
@@ -100,12 +91,14 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
 
 function Tokens({ row }: { row: RequestRow }) {
   const format = useFormat();
-  const words = useMessages().home;
+  const messages = useMessages();
   if (row.tokensInput === null && row.tokensOutput === null) return <span className="text-ink-faint">–</span>;
   const input = format.compact(row.tokensInput ?? 0);
   const output = format.compact(row.tokensOutput ?? 0);
+  const said = messages.home.tokensInOut(input, output);
   return (
-    <span className="text-ink-soft" title={words.tokensInOut(input, output)}>
+    <span className="text-ink-soft" title={row.estimated ? `${said} · ${messages.requests.story.estimated}` : said}>
+      {row.estimated && "≈ "}
       {input} → {output}
     </span>
   );

@@ -9,19 +9,22 @@ type ScreenProps = {
   before?: ReactNode;
   /** Top right; at most one of them primary. */
   actions?: ReactNode;
+  /** All below is a column of settings: the head ends where they do. */
+  narrow?: boolean;
   /** Title and actions stay in sight while one scrolls: for a long form. */
   pinned?: boolean;
   children: ReactNode;
 };
 
 /** The content column of every screen. */
-export function Screen({ title, help, before, actions, pinned = false, children }: ScreenProps) {
+export function Screen({ title, help, before, actions, narrow = false, pinned = false, children }: ScreenProps) {
   return (
     <div className="mx-auto w-full max-w-[1168px] px-6 pt-6 pb-16">
       {before && <div className="mb-1">{before}</div>}
       <header
         className={cn(
           "mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3",
+          narrow && "max-w-[760px]",
           pinned && "sticky top-0 z-10 -mx-6 border-b bg-canvas px-6 py-2.5",
         )}
       >

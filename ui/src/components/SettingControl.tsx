@@ -45,8 +45,8 @@ function listsNumbers({ default: byDefault }: Field): boolean {
   return Array.isArray(byDefault) && byDefault.length > 0 && byDefault.every((entry) => typeof entry === "number");
 }
 
-/** The unit beside the control; lengths of time and amounts of memory have the one that fits. */
-export function unitOf(field: Field, messages: Messages): string | null {
+/** The unit within the control; lengths of time and amounts of memory have the one that fits. */
+function unitOf(field: Field, messages: Messages): string | null {
   const measure = measureOf(field);
   if (measure) return measure.unit;
   // What is counted says more than the gateway's bare unit.
@@ -111,6 +111,7 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
   const [draft, setDraft, edited] = useDraft(draw(field.value));
   const [problem, setProblem] = useState<string | null>(null);
 
+  const unit = unitOf(field, messages);
   // Numbers of tokens need more room than counts and lengths of time.
   const isLong = measure === null && (field.max ?? 0) > 10_000_000;
 
@@ -139,7 +140,7 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
 
   return (
     <span className={cn("flex flex-col", compact ? "items-start" : "items-end")}>
-      <span className="flex items-center gap-2">
+      <span className={cn("flex items-center", compact ? "gap-2" : "relative")}>
         <Input
           {...control}
           inputMode={measure || field.kind === "number" ? "decimal" : "numeric"}
@@ -148,9 +149,13 @@ function NumberControl({ field, onSave, compact = false, ...control }: SettingCo
           aria-invalid={problem !== null || control["aria-invalid"] === true}
           onChange={(event) => setDraft(event.target.value)}
           {...commit}
-          className={cn("text-right", compact && !isLong ? "w-16" : "w-24")}
+          // Within its border, so that all controls of a group end on one line.
+          {...(unit && !compact && { style: { paddingRight: `calc(${unit.length}ch + 20px)` } })}
+          className={cn("text-right", !compact ? "w-36" : isLong ? "w-24" : "w-16")}
         />
-        {compact && <span className="text-ink-faint">{unitOf(field, messages)}</span>}
+        {unit && (
+          <span className={cn("text-ink-faint", !compact && "pointer-events-none absolute right-2.5")}>{unit}</span>
+        )}
       </span>
       {problem && (
         <span role="alert" className="mt-0.5 whitespace-normal text-blocked text-xs">
@@ -167,7 +172,7 @@ function ThreeWay({ field, onSave, compact, ...control }: SettingControlProps) {
   return (
     <Select
       {...control}
-      className={compact ? "w-full" : "w-32"}
+      className={compact ? "w-full" : "w-36"}
       value={field.value === null ? "" : String(field.value)}
       options={[
         { value: "", label: words.automatic },
@@ -184,7 +189,7 @@ function ChoiceControl({ field, onSave, compact, ...control }: SettingControlPro
   return (
     <Select
       {...control}
-      className={compact ? "w-full" : "w-48"}
+      className={compact ? "w-full" : "w-64"}
       value={String(field.value)}
       options={field.choices.map((value) => ({ value, label: choiceWord(value, messages) }))}
       onChange={onSave}
@@ -251,7 +256,7 @@ function NumbersControl({ field, onSave, compact, ...control }: SettingControlPr
   };
 
   return (
-    <span className="flex w-72 flex-col items-end">
+    <span className="flex w-64 flex-col items-end">
       <span className="flex flex-wrap justify-end gap-1">
         {entries.map((entry) => (
           <span

@@ -9,7 +9,7 @@ import { useMessages } from "@/i18n";
 import { fieldWords } from "@/lib/field-words";
 import { settingKey } from "@/lib/setting-key";
 import { FieldRow } from "./Field";
-import { SettingControl, unitOf, useValueWriter } from "./SettingControl";
+import { SettingControl, useValueWriter } from "./SettingControl";
 import { IconButton } from "./ui/button";
 
 type SettingFieldProps = {
@@ -25,7 +25,6 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
   const messages = useMessages();
   const id = useId();
   const { label, help } = fieldWords(field.path, messages);
-  const unit = unitOf(field, messages);
   return (
     <FieldRow
       anchor={settingKey(field.path)}
@@ -48,7 +47,6 @@ export function SettingField({ field, onSave, saving = false, error }: SettingFi
         field={field}
         onSave={onSave}
       />
-      {unit && <span className="min-w-12 text-ink-faint">{unit}</span>}
     </FieldRow>
   );
 }

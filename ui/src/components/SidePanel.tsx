@@ -25,10 +25,13 @@ export function SidePanel({ title, subtitle, footer, onClose, wide = false, chil
   const panel = useRef<HTMLElement>(null);
 
   useEffect(() => {
-    const before = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+    const before = document.activeElement instanceof HTMLElement ? document.activeElement : document.body;
     const first = panel.current?.querySelector<HTMLElement>("[data-autofocus]") ?? panel.current;
     first?.focus({ preventScroll: true });
-    return () => before?.focus({ preventScroll: true });
+    // What was pressed may have gone with its screen: the keyboard then goes on at the content, not at the rail.
+    const isGone = () => before === document.body || !before.isConnected;
+    const place = () => (isGone() ? document.getElementById("content") : before);
+    return () => place()?.focus({ preventScroll: true });
   }, []);
 
   const latest = useRef(onClose);

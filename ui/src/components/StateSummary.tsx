@@ -14,6 +14,7 @@ export function StateSummary({ counts }: { counts: StateCounts }) {
     { state: "terminal", n: counts.off, word: words.off },
   ];
   const present = all.filter(({ n }) => n > 0);
+  if (present.length === 0) return <span className="text-ink-faint">{words.none}</span>;
   return (
     <span
       title={format.list(present.map(({ n, word }) => word(n)))}

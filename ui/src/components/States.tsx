@@ -18,6 +18,17 @@ export function EmptyState({ title, help, action }: { title: string; help: strin
   );
 }
 
+/** An address led to something that is no longer there; what is, is one press away. */
+export function Gone({ title, back, onBack }: { title: string; back: string; onBack(): void }) {
+  return (
+    <EmptyState
+      title={title}
+      help={useMessages().common.deletedElsewhere}
+      action={<Button onClick={onBack}>{back}</Button>}
+    />
+  );
+}
+
 /** What happened, why, and the button that helps. */
 export function ErrorState({ error, onRetry }: { error: HostError; onRetry?: () => void }) {
   const messages = useMessages();

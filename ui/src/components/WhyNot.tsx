@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
 import type { ExclusionCause } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
+import { useNow } from "@/lib/use-now";
 import { Cause } from "./Cause";
+import { LongText } from "./LongText";
 import { Countdown } from "./Time";
 
 type WhyNotProps = {
@@ -19,11 +21,27 @@ type WhyNotProps = {
   action?: ReactNode;
 };
 
+/** An instant with what is left until it; one that lies behind is said to. */
+function Until({ until, end }: { until: string | null; end: string }) {
+  const words = useMessages().whyNot;
+  const format = useFormat();
+  const now = useNow();
+  if (until === null) return end;
+  const instant = Date.parse(until);
+  if (instant <= now) return words.over(format.clockSeconds(instant));
+  return (
+    <>
+      {format.clockSeconds(instant)}{" "}
+      <span className="text-ink-faint">
+        (<Countdown until={until} />)
+      </span>
+    </>
+  );
+}
+
 /** Why something is left out: mechanism, reason, until when, and the action that helps. */
 export function WhyNot({ mechanism, reason, cause = null, until, end, about, action }: WhyNotProps) {
-  const messages = useMessages();
-  const format = useFormat();
-  const words = messages.whyNot;
+  const words = useMessages().whyNot;
   return (
     <section aria-label={about ? `${words.title}: ${about}` : words.title} className="rounded-md bg-sunken px-3 py-2.5">
       {about && <h4 className="mb-1.5 break-words font-medium">{about}</h4>}
@@ -32,21 +50,12 @@ export function WhyNot({ mechanism, reason, cause = null, until, end, about, act
         <dd className="min-w-0 break-words">{mechanism}</dd>
         <dt className="text-ink-faint">{words.reason}</dt>
         <dd className="min-w-0 select-text break-words">
-          {reason}
+          <LongText text={reason} />
           <Cause cause={cause} />
         </dd>
         <dt className="text-ink-faint">{words.until}</dt>
         <dd>
-          {until ? (
-            <>
-              {format.clockSeconds(Date.parse(until))}{" "}
-              <span className="text-ink-faint">
-                (<Countdown until={until} />)
-              </span>
-            </>
-          ) : (
-            (end ?? words.noEnd)
-          )}
+          <Until until={until} end={end ?? words.noEnd} />
         </dd>
       </dl>
       {action && <div className="mt-2.5 flex gap-2">{action}</div>}

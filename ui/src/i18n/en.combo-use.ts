@@ -4,7 +4,7 @@ import { counter } from "./plural";
 const count = counter("en");
 
 export const comboUse = {
-  columns: { answered: "Answered", takes: "Takes", lastUsed: "Last used" },
+  columns: { answered: "Answered", takes: "Duration", lastUsed: "Last used" },
   lastDay: "In the last 24 hours",
   notAsked: "Nobody has asked for it in the last 24 hours.",
   answeredOf: (successes: string, finished: string) => `${successes} of ${finished} requests answered`,

@@ -18,6 +18,7 @@ export const combos = {
   hidden: "hidden",
   hiddenHelp: "Answers to its name, but is not in the list of models that agents read.",
   showHidden: (n: number) => `Show hidden (${n})`,
+  allHidden: "Every combo is hidden from agents.",
   switchOn: (name: string) => `Switch ${name} on`,
   handle: (name: string, position: number, total: number) => `Move ${name}, position ${position} of ${total}`,
   moved: (name: string, position: number, total: number) => `${name} is now at position ${position} of ${total}`,
@@ -42,6 +43,20 @@ export const combos = {
     nesting: "Combos within combos",
     only: (strategy: string) => `Only for ${strategy}`,
     chosen: (n: number) => `${n} set here`,
+  },
+
+  ofProvider: {
+    title: (provider: string) => `Combos of ${provider}`,
+    help: (provider: string) =>
+      `Holds for combos whose models all come from ${provider}, where they say nothing else. Stands above what every combo does.`,
+    menu: "What combos do here",
+    section: "In combos",
+    row: "Retries, limits and speed",
+    rowHelp: (provider: string) => `For combos whose models all come from ${provider}.`,
+    set: (n: number) => `${n} set here`,
+    asEvery: "as in every combo",
+    change: "Change",
+    packBelow: (pack: string, origin: string) => `${pack} (${origin})`,
   },
 
   exportTitle: "Export combos",
@@ -81,7 +96,6 @@ export const combos = {
 
   newTitle: "New combo",
   notFound: "This combo no longer exists",
-  notFoundHelp: "It was deleted, perhaps in another window.",
   back: "Combos",
   one: "Combo",
   all: "All combos",
@@ -239,9 +253,10 @@ export const combos = {
     removed: (pattern: string) => `${pattern} no longer leads here`,
   },
 
-  origin: { stored: "set here", environment: "all combos", default: "default" },
+  origin: { stored: "set here", provider: "its provider", environment: "all combos", default: "default" },
   originHelp: {
-    stored: "Set for this combo. Reset to follow the rest.",
+    stored: "Set here. Reset to follow the rest.",
+    provider: "Comes from what is set for combos of this provider alone.",
     environment: "Comes from the settings of all combos.",
     default: "Nobody chose anything else.",
   },
@@ -395,6 +410,10 @@ export const combos = {
     "combo.responseValidation": {
       label: "Refuse empty answers",
       help: "An answer without content counts as a failure, and the next target is asked. Errors always do.",
+    },
+    "combo.reasoningTokenBufferEnabled": {
+      label: "Leave room to think",
+      help: "Thinking counts as output. Models that think get half as much again as was asked for, at least 1,024 tokens.",
     },
     "combo.nestedMode": { label: "A combo within this one" },
     "combo.maxComboDepth": { label: "Deepest nesting", unit: "levels" },

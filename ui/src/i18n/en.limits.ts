@@ -167,7 +167,11 @@ export const quota = {
   left: (amount: string) => `${amount} left`,
   leftOf: (amount: string, total: string) => `${amount} left of ${total}`,
   notAsked: "Its provider has not been asked yet.",
-  notAnnounced: "Its provider cannot be asked. Its replies have announced nothing so far.",
+  silent: {
+    title: "Nothing known yet",
+    help: "Their providers cannot be asked, and their replies have announced nothing so far.",
+    more: (n: number) => `and ${n} more`,
+  },
   inVain: "Asking was in vain:",
   course: {
     title: "History",

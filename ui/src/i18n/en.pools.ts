@@ -39,7 +39,7 @@ export const pools = {
   notSaturatedHelp: "No window of its quota is known to be used up",
   underWay: (requests: number, most: number | null) =>
     most === null ? `${requests} under way` : `${requests} of ${most} under way`,
-  namesOf: (names: number) => count(names, "model name:", "model names:"),
+  namesOf: (names: number) => count(names, "name for agents:", "names for agents:"),
   amounts: {
     requests: (amount: string) => `${amount} requests`,
     tokens: (amount: string) => `${amount} tokens`,

@@ -87,6 +87,11 @@ export const requests = {
     ruleNone: "no model known here",
     ruleTechnical: (n: number) => `rule ${n} of model name resolution`,
 
+    bodies: "What was said",
+    requestBody: "Request",
+    responseBody: "Answer",
+    bodiesHelp:
+      "As the agent wrote and read it, without keys, signatures and images. Kept by a setting of the request log.",
     planned: "Asked in order",
     attemptsTitle: "Attempts",
     axis: "Time since the request arrived",

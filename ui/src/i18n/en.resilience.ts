@@ -225,7 +225,7 @@ export const modelCooldowns = {
     provider: "Provider",
     reason: "Reason",
     failures: "Failures",
-    back: "Back",
+    back: "Returns",
   },
   scopes: {
     family: "all models that share this quota",
@@ -299,6 +299,7 @@ export const cooldowns = {
   clearSelected: (n: number) => `Clear ${n} selected`,
   clearAll: "Clear all",
   clearProvider: (provider: string) => `Clear all of ${provider}`,
+  nothingToClear: "Nothing here waits. What needs a person is repaired one by one.",
   clearAllTitle: "Clear all cooldowns and locks?",
   clearProviderTitle: (provider: string) => `Clear all cooldowns and locks of ${provider}?`,
   clearAllHelp:
@@ -318,7 +319,8 @@ export const cooldowns = {
 
 export const health = {
   title: "Health",
-  well: (n: number) => (n === 1 ? "The one provider in use works." : `All ${n} providers in use work.`),
+  well: (n: number) =>
+    n === 1 ? "The one provider in use works." : `${n} providers are in use, and all of them work.`,
   stopped: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} stopped.`,
   retried: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} being tried again.`,
   shaky: (names: string, n: number) => `${names} ${n === 1 ? "is" : "are"} failing now and then.`,
@@ -385,9 +387,6 @@ export const health = {
   uptime: "Running for",
   process: "Process",
   processOf: (pid: number, platform: string) => `${pid} on ${platform}`,
-  inFlight: "In flight",
-  requests: (running: number, queued: number) =>
-    queued > 0 ? `${count(running, "request", "requests")}, ${queued} waiting` : count(running, "request", "requests"),
   connections: "Connections",
   connectionsOf: (ready: number, total: number) => `${ready} of ${total} ready`,
   failing: (n: number) => `${n} failing`,
@@ -454,6 +453,7 @@ export const connectionHealth = {
   levelHelp: "how often the rest was doubled",
   lastError: "Last error",
   breaker: "Provider",
+  allLocks: (n: number) => `All ${n} locked models`,
   locks: "Locked models",
   clear: "Clear cooldown",
   explain: "Who would be asked for its default model?",

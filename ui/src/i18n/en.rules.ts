@@ -109,5 +109,7 @@ export const rules = {
   restored: (rule: string) => `${rule} is back`,
   allDeleted: "Your rules were taken away",
   allRestored: "Your rules are back",
+  one: "Rule",
+  all: "All rules",
   notFound: "This rule no longer exists",
 };

@@ -10,6 +10,10 @@ export const traffic = {
       title: "Signs of life",
       help: "While a provider is silent, agents give up. So their answer is opened early and kept alive; a failure after that is told within it, no longer by its status code.",
     },
+    promptCache: {
+      title: "Prompt cache",
+      help: "When an agent's request is put into another format. One in the provider's own format is not touched.",
+    },
     tools: { title: "Tools", help: "When a provider cannot take what an agent brings." },
     bounds: { title: "Bounds of the gateway", help: "What agents may ask of it." },
   },
@@ -17,7 +21,7 @@ export const traffic = {
     title: "Without a full name",
     help: "For requests that name no model, or a model without its provider.",
   },
-  log: { title: "Request log", help: "Who asked whom, when, and with what outcome. Never what was written." },
+  log: { title: "Request log", help: "Who asked whom, when, and with what outcome." },
   checks: {
     title: "Checks in between",
     help: "What OmniRoute asks the providers although no request is under way. It costs nothing.",
@@ -58,6 +62,10 @@ export const traffic = {
     },
     "gateway.keepAliveAfterMs.gemini": { label: "Gemini", help: "Opened after. 0 is off." },
     "gateway.keepAliveIntervalMs": { label: "From one sign to the next" },
+    "translation.cacheControlMode": {
+      label: "Marks for the cache",
+      help: "Anthropic reads a marked beginning again at a tenth of its price, and asks a quarter more the first time.",
+    },
     "translation.foreignTools": {
       label: "Tools that only their vendor runs",
       help: "Such as web search, at a provider that has none.",
@@ -87,6 +95,14 @@ export const traffic = {
       label: "Names in the model list",
       help: "What stands before a model in the list that agents read.",
     },
+    "logging.detailed": {
+      label: "Keep what is said",
+      help: "Requests and answers, on this computer, without keys, signatures and images. Off, only that they happened.",
+    },
+    "logging.bodyRetentionDays": {
+      label: "What is said is kept for",
+      help: "At most as long as its request, and 1 GiB in all. 0 keeps it as long as the request.",
+    },
     "logging.retentionDays": { label: "Kept for", help: "Older requests are removed within the hour. 0 keeps all." },
     "quota.refreshIntervalMs": {
       label: "Asking for quotas",
@@ -107,6 +123,9 @@ export const traffic = {
     none: "None",
     system: "The system's",
     custom: "My own",
+    auto: "The agent's, or set for it",
+    off: "None",
+    passthrough: "Only the agent's",
     "when-spare": "Leave out what is spare",
     drop: "Always leave out",
     refuse: "Always refuse",

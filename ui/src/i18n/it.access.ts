@@ -60,21 +60,21 @@ export const keys: Messages["keys"] = {
   matching: (n, total) =>
     total === 1 ? `Comprende ${n} dell'unico modello oggi noto.` : `Comprende ${n} dei ${total} modelli oggi noti.`,
   allowedCombos: "Combo",
-  allCombos: "Tutte, anche le future",
-  someCombos: "Solo queste",
-  noCombos: "Non c'è ancora nessuna combo.",
+  allCombos: "Tutti, anche i futuri",
+  someCombos: "Solo questi",
+  noCombos: "Non c'è ancora nessun combo.",
   autoCombo: "scelta a ogni richiesta",
   allowedConnections: "Connessioni",
   allConnections: "Tutte, anche le future",
   someConnections: "Solo queste",
   noConnections: "Non c'è ancora nessuna connessione.",
-  preferred: "Chieste per prime",
+  preferred: "Interpellate per prime",
   preferredHelp:
-    "Tra le connessioni di un provider queste vengono chieste per prime, in quest'ordine. Le altre seguono.",
-  preferredOrder: "Ordine in cui si chiedono le connessioni",
+    "Tra le connessioni di un provider queste vengono interpellate per prime, in quest'ordine. Le altre seguono.",
+  preferredOrder: "Ordine in cui si interpellano le connessioni",
   prefer: "Aggiungi una connessione…",
-  earlier: (name) => `Chiedi ${name} prima`,
-  later: (name) => `Chiedi ${name} dopo`,
+  earlier: (name) => `Interpella ${name} prima`,
+  later: (name) => `Interpella ${name} dopo`,
   noLongerPreferred: (name) => `Non preferire più ${name}`,
   budgets: "Budget in dollari USA",
   budgetsHelp:
@@ -107,7 +107,7 @@ export const keys: Messages["keys"] = {
   levels: {
     within: "Entro il limite",
     warning: "Vicino al limite",
-    exceeded: "Esaurito: rifiutata fino al reset",
+    exceeded: "Esaurito: rifiutata fino al rinnovo",
   },
   unpriced: (n) =>
     `${count(n, "richiesta", "richieste")} di prezzo ignoto: contate in token, non nei dollari qui sopra.`,

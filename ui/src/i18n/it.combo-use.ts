@@ -42,10 +42,10 @@ export const comboUse: Messages["comboUse"] = {
   tiers: {
     title: "Livelli",
     help: "Un ordine diverso da quello dell'elenco: si parte da un livello e si scende da livello a livello. I passi senza livello vengono per ultimi.",
-    none: "I passi vengono chiesti nell'ordine dell'elenco.",
+    none: "I passi vengono interpellati nell'ordine dell'elenco.",
     add: "Aggiungi livello",
     start: "Si parte da",
-    startHelp: "Il livello chiesto per primo.",
+    startHelp: "Il livello interpellato per primo.",
     name: "Livello",
     step: "Passo",
     next: "Poi",

@@ -19,6 +19,7 @@ export const combos: Messages["combos"] = {
   hidden: "nascosto",
   hiddenHelp: "Risponde al suo nome, ma non compare nell'elenco dei modelli che leggono gli agenti.",
   showHidden: (n) => `Mostra nascosti (${n})`,
+  allHidden: "Tutti i combo sono nascosti agli agenti.",
   switchOn: (name) => `Attiva ${name}`,
   handle: (name, position, total) => `Sposta ${name}, posizione ${position} di ${total}`,
   moved: (name, position, total) => `${name} è ora in posizione ${position} di ${total}`,
@@ -43,6 +44,20 @@ export const combos: Messages["combos"] = {
     nesting: "Combo dentro i combo",
     only: (strategy) => `Solo per ${strategy}`,
     chosen: (n) => count(n, "impostata qui", "impostate qui"),
+  },
+
+  ofProvider: {
+    title: (provider) => `I combo di ${provider}`,
+    help: (provider) =>
+      `Vale per i combo i cui modelli sono tutti di ${provider}, se non dicono altro. Prevale su ciò che fa ogni combo.`,
+    menu: "Che cosa fanno qui i combo",
+    section: "Nei combo",
+    row: "Nuovi tentativi, limiti e velocità",
+    rowHelp: (provider) => `Per i combo i cui modelli sono tutti di ${provider}.`,
+    set: (n) => count(n, "impostato qui", "impostati qui"),
+    asEvery: "come ogni combo",
+    change: "Cambia",
+    packBelow: (pack, origin) => `${pack} (${origin})`,
   },
 
   exportTitle: "Esporta i combo",
@@ -81,7 +96,6 @@ export const combos: Messages["combos"] = {
 
   newTitle: "Nuovo combo",
   notFound: "Questo combo non esiste più",
-  notFoundHelp: "È stato eliminato, forse da un'altra finestra.",
   back: "Combo",
   one: "Combo",
   all: "Tutti i combo",
@@ -105,7 +119,7 @@ export const combos: Messages["combos"] = {
       `Esiste anche un modello chiamato ${model}. Chi chiede questo nome riceve il combo.`,
     CONNECTION_UNKNOWN: (model) => `Un passo di ${model} è legato a una connessione che qui non esiste. Viene saltato.`,
     MODEL_UNKNOWN: (model) =>
-      `Il catalogo non conosce ${model}. Viene chiesto lo stesso: i modelli nuovi vi compaiono spesso in ritardo.`,
+      `Il catalogo non conosce ${model}. Viene interpellato lo stesso: i modelli nuovi vi compaiono spesso in ritardo.`,
   },
 
   name: "Nome",
@@ -177,7 +191,7 @@ export const combos: Messages["combos"] = {
   strategyTechnical: (word) => `strategia: ${word}`,
 
   steps: "Passi",
-  stepsHelp: "Chiesti dall'alto in basso, se la strategia non dice altro.",
+  stepsHelp: "Interpellati dall'alto in basso, se la strategia non dice altro.",
   stepsEmpty: "Aggiungi il primo modello. Con il secondo diventa un combo.",
   addStep: "Aggiungi passo",
   stepSearch: "Modello, combo o uno schema come openai/gpt-*",
@@ -237,7 +251,7 @@ export const combos: Messages["combos"] = {
   speedHelp: "Prime parole più rapide, al prezzo di richieste le cui risposte nessuno legge.",
   sharedHelp: "Uguali per ogni strategia. La maggior parte dei combo non ne ha bisogno.",
   showShared: "Tentativi, limiti e velocità",
-  chosenHere: (n) => `${n} impostati qui`,
+  chosenHere: (n) => count(n, "impostato qui", "impostati qui"),
 
   patterns: {
     title: "Risponde anche a",
@@ -253,9 +267,15 @@ export const combos: Messages["combos"] = {
     removed: (pattern) => `${pattern} non porta più qui`,
   },
 
-  origin: { stored: "impostato qui", environment: "tutti i combo", default: "predefinito" },
+  origin: {
+    stored: "impostato qui",
+    provider: "il suo provider",
+    environment: "tutti i combo",
+    default: "predefinito",
+  },
   originHelp: {
-    stored: "Impostato per questo combo. Ripristina per seguire il resto.",
+    stored: "Impostato qui. Ripristina per seguire il resto.",
+    provider: "Viene da ciò che è impostato per i combo di questo solo provider.",
     environment: "Viene dalle impostazioni di tutti i combo.",
     default: "Nessuno ha scelto altro.",
   },
@@ -311,16 +331,17 @@ export const combos: Messages["combos"] = {
     help: "Calcolato dallo stato presente. Non si manda nulla.",
     tools: "Strumenti",
     images: "Immagini",
-    inputTokens: "Token letti",
-    outputTokens: "Token scritti",
-    empty: "Appena c'è un passo, qui vedi chi verrebbe chiesto.",
+    inputTokens: "Token ingresso",
+    outputTokens: "Token uscita",
+    empty: "Appena c'è un passo, qui vedi chi verrebbe interpellato.",
     incomplete: "Il gateway non può ancora leggere questo combo:",
-    first: (model, connection) => `${connection} verrebbe chiesto per primo, per ${model}.`,
-    firstPlain: (model) => `${model} verrebbe chiesto per primo.`,
-    together: (n) => `${count(n, "destinazione verrebbe chiesta", "destinazioni verrebbero chieste")} insieme.`,
+    first: (model, connection) => `Il primo interpellato sarebbe ${connection}, per ${model}.`,
+    firstPlain: (model) => `Il primo interpellato sarebbe ${model}.`,
+    together: (n) =>
+      `${count(n, "destinazione verrebbe interpellata", "destinazioni verrebbero interpellate")} insieme.`,
     chain: (n) => `${count(n, "passo", "passi")}, uno dopo l'altro.`,
-    none: "Ora nessuno potrebbe essere chiesto.",
-    noneUntil: (time) => `Ora nessuno potrebbe essere chiesto; il primo torna ${time}.`,
+    none: "Ora non si potrebbe interpellare nessuno.",
+    noneUntil: (time) => `Ora non si potrebbe interpellare nessuno; il primo torna ${time}.`,
     answer: (status) => `L'agente riceverebbe ${status}.`,
     answerUntil: (status, time) => `L'agente riceverebbe ${status}, con l'invito a tornare ${time}.`,
     chance: "È un'estrazione fra tante: la prossima richiesta può andare altrove.",
@@ -347,7 +368,7 @@ export const combos: Messages["combos"] = {
       combo_inactive: "Quel combo è spento",
       combo_cycle: "Riporta a sé stesso",
       combo_depth: "Troppi combo uno dentro l'altro",
-      combo_empty: "Nessuno in quel combo può essere chiesto",
+      combo_empty: "In quel combo non si può interpellare nessuno",
       no_connection: "Nessun account può servirlo",
       wildcard_empty: "Nessun modello corrisponde allo schema",
       wildcard_cap: "Corrispondono più modelli di quanti se ne prendono",
@@ -358,7 +379,7 @@ export const combos: Messages["combos"] = {
       context_requirements: "La sua finestra di contesto è più piccola di quella richiesta.",
       tool_limit: "Accetta meno strumenti di quanti ne porta la richiesta.",
       predictive_ttft: "Di solito la sua prima parola arriva troppo tardi.",
-      combo_empty: "Nessuno in quel combo può essere chiesto.",
+      combo_empty: "In quel combo non si può interpellare nessuno.",
       quota_cutoff: "La sua quota è quasi finita.",
       model_not_in_catalog: "Il modello è spento, o non è nel catalogo.",
       admission_lane: "Troppe richieste lo aspettano già.",
@@ -409,6 +430,10 @@ export const combos: Messages["combos"] = {
     "combo.responseValidation": {
       label: "Rifiuta le risposte vuote",
       help: "Una risposta senza contenuto vale come errore, e si chiede alla destinazione successiva. Un errore vale sempre.",
+    },
+    "combo.reasoningTokenBufferEnabled": {
+      label: "Lascia spazio per ragionare",
+      help: "Il ragionamento conta come risposta. I modelli che ragionano ricevono metà in più del chiesto, almeno 1.024 token.",
     },
     "combo.nestedMode": { label: "Un combo dentro questo" },
     "combo.maxComboDepth": { label: "Annidamento massimo", unit: "livelli" },

@@ -160,7 +160,11 @@ export const quota: Messages["quota"] = {
   left: (amount) => `restano ${amount}`,
   leftOf: (amount, total) => `restano ${amount} di ${total}`,
   notAsked: "Il suo provider non è ancora stato interpellato.",
-  notAnnounced: "Il suo provider non si può interpellare. Le sue risposte finora non hanno annunciato nulla.",
+  silent: {
+    title: "Ancora nulla di noto",
+    help: "I loro provider non si possono interpellare, e le risposte finora non hanno annunciato nulla.",
+    more: (n) => (n === 1 ? "e un'altra" : `e altre ${n}`),
+  },
   inVain: "La richiesta è stata vana:",
   course: {
     title: "Andamento",

@@ -39,7 +39,7 @@ export const pools: Messages["pools"] = {
   saturatedHelp: "Viene interpellato per ultimo finché la sua quota non ricomincia",
   notSaturatedHelp: "Nessuna finestra della sua quota risulta esaurita",
   underWay: (requests, most) => (most === null ? `${requests} in corso` : `${requests} di ${most} in corso`),
-  namesOf: (names) => count(names, "nome di modello:", "nomi di modelli:"),
+  namesOf: (names) => count(names, "nome per gli agenti:", "nomi per gli agenti:"),
   amounts: {
     requests: (amount) => `${amount} richieste`,
     tokens: (amount) => `${amount} token`,

@@ -89,7 +89,12 @@ export const requests: Messages["requests"] = {
     ruleNone: "nessun modello noto qui",
     ruleTechnical: (n) => `regola ${n} della risoluzione dei nomi`,
 
-    planned: "Chiesti in ordine",
+    bodies: "Che cosa è stato detto",
+    requestBody: "Richiesta",
+    responseBody: "Risposta",
+    bodiesHelp:
+      "Come l'agente ha scritto e letto, senza chiavi, firme e immagini. Conservato da un'impostazione del registro.",
+    planned: "Interpellati in ordine",
     attemptsTitle: "Tentativi",
     axis: "Tempo dall'arrivo della richiesta",
     phases: {

@@ -238,7 +238,7 @@ export const modelCooldowns: Messages["modelCooldowns"] = {
     provider: "Provider",
     reason: "Motivo",
     failures: "Errori",
-    back: "Ritorno",
+    back: "Torna",
   },
   scopes: {
     family: "tutti i modelli che condividono questa quota",
@@ -311,6 +311,7 @@ export const cooldowns: Messages["cooldowns"] = {
   clearSelected: (n) => (n === 1 ? "Libera la selezionata" : `Libera le ${n} selezionate`),
   clearAll: "Libera tutte",
   clearProvider: (provider) => `Libera tutte di ${provider}`,
+  nothingToClear: "Qui nulla è in attesa. Ciò che richiede una persona si ripara uno per uno.",
   clearAllTitle: "Togliere tutte le pause e i blocchi?",
   clearProviderTitle: (provider) => `Togliere tutte le pause e i blocchi di ${provider}?`,
   clearAllHelp:
@@ -331,7 +332,7 @@ export const cooldowns: Messages["cooldowns"] = {
 
 export const health: Messages["health"] = {
   title: "Salute",
-  well: (n) => (n === 1 ? "L'unico provider in uso funziona." : `Tutti i ${n} provider in uso funzionano.`),
+  well: (n) => (n === 1 ? "L'unico provider in uso funziona." : `Sono in uso ${n} provider, e funzionano tutti.`),
   stopped: (names, n) => (n === 1 ? `${names} è fermo.` : `${names} sono fermi.`),
   retried: (names, n) => `${names} ${n === 1 ? "viene riprovato" : "vengono riprovati"}.`,
   shaky: (names, n) => (n === 1 ? `${names} fallisce ogni tanto.` : `${names} falliscono ogni tanto.`),
@@ -401,11 +402,6 @@ export const health: Messages["health"] = {
   uptime: "Attivo da",
   process: "Processo",
   processOf: (pid, platform) => `${pid} su ${platform}`,
-  inFlight: "In corso",
-  requests: (running, queued) =>
-    queued > 0
-      ? `${count(running, "richiesta", "richieste")}, ${queued} in attesa`
-      : count(running, "richiesta", "richieste"),
   connections: "Connessioni",
   connectionsOf: (ready, total) => (ready === 1 ? `1 pronta su ${total}` : `${ready} pronte su ${total}`),
   failing: (n) => `${n} in errore`,
@@ -417,13 +413,13 @@ export const health: Messages["health"] = {
 };
 
 export const explain: Messages["explain"] = {
-  title: "Spiega",
-  help: "A chi si chiederebbe un modello in questo momento, e perché non agli altri.",
+  title: "Spiegazione",
+  help: "Chi verrebbe interpellato per un modello in questo momento, e perché non gli altri.",
   model: "Modello",
   pick: "Scegli o scrivi un modello",
   startTitle: "Quale modello?",
   startHelp:
-    "Scegli il nome che chiede un agente. Ogni connessione che potrebbe servirlo è elencata nell'ordine in cui verrebbe interrogata, con ciò che la trattiene e fino a quando.",
+    "Scegli il nome che chiede un agente. Ogni connessione che potrebbe servirlo è elencata nell'ordine in cui verrebbe interpellata, con ciò che la trattiene e fino a quando.",
   noCandidatesTitle: "Nessuno offre questo modello",
   noCandidatesHelp: "Controlla com'è scritto, scrivilo come provider/modello, o collega il provider che lo offre.",
   symptomsTitle: "Che cosa potresti vedere",
@@ -454,9 +450,9 @@ export const explain: Messages["explain"] = {
   next: (n) =>
     `Interrogata per ${n === 2 ? "seconda" : n === 3 ? "terza" : `numero ${n}`}, se le precedenti falliscono`,
   answer: {
-    first: (name, provider) => `Si chiederebbe per prima a ${name}, di ${provider}.`,
-    none: "In questo momento non si chiederebbe a nessuno.",
-    noneUntil: (time) => `In questo momento non si chiederebbe a nessuno; la prima torna ${time}.`,
+    first: (name, provider) => `La prima interpellata sarebbe ${name}, di ${provider}.`,
+    none: "In questo momento non si potrebbe interpellare nessuno.",
+    noneUntil: (time) => `In questo momento non si potrebbe interpellare nessuno; la prima torna ${time}.`,
     refused: (status) => `Un agente riceverebbe ${status}.`,
     refusedUntil: (status, time) => `Un agente riceverebbe ${status}, con l'invito a riprovare ${time}.`,
   },
@@ -477,7 +473,8 @@ export const connectionHealth: Messages["connectionHealth"] = {
   levelHelp: "quante volte la pausa è raddoppiata",
   lastError: "Ultimo errore",
   breaker: "Provider",
+  allLocks: (n) => `Tutti i ${n} modelli bloccati`,
   locks: "Modelli bloccati",
   clear: "Togli la pausa",
-  explain: "A chi si chiederebbe il suo modello predefinito?",
+  explain: "Chi verrebbe interpellato per il suo modello predefinito?",
 };

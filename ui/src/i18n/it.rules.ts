@@ -115,5 +115,7 @@ export const rules: Messages["rules"] = {
   restored: (rule) => `${rule}: regola tornata`,
   allDeleted: "Le tue regole sono state tolte",
   allRestored: "Le tue regole sono tornate",
+  one: "Regola",
+  all: "Tutte le regole",
   notFound: "Questa regola non esiste più",
 };

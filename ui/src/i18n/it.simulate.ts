@@ -5,10 +5,10 @@ import { counter } from "./plural";
 const count = counter("it");
 
 export const simulate: Messages["simulate"] = {
-  title: "Simula",
+  title: "Simulazione",
   help: "Prova una modifica su una copia, prima che la incontrino i tuoi agenti. Non si manda e non si cambia nulla.",
   mode: "Che cosa simulare",
-  modes: { selections: "Chi è il primo", replay: "Rigioca il passato" },
+  modes: { selections: "Chi è il primo", replay: "Ripeti il passato" },
   seed: "Seme",
   seedHelp: "Lo stesso seme dà lo stesso esito. Vuoto: uno nuovo.",
   seedUsed: (seed) => `Seme ${seed}`,
@@ -23,12 +23,12 @@ export const simulate: Messages["simulate"] = {
   runs: "Richieste",
   runsHelp: "Da 1 a 10 000.",
   runsRange: "Dev'essere fra 1 e 10 000.",
-  selectionsStart: "Scegli un nome e vedi chi verrebbe chiesto per primo, su molte richieste.",
+  selectionsStart: "Scegli un nome e vedi chi verrebbe interpellato per primo, su molte richieste.",
   selectionsTitle: (runs) => `Prima scelta di ${runs} richieste`,
   anyAccount: "qualsiasi account",
   times: (n) => count(n, "volta", "volte"),
-  nobody: "Nessuno poteva essere chiesto",
-  nobodyAtAll: "Nessuno poteva essere chiesto, in nessuna delle richieste.",
+  nobody: "Non si poteva interpellare nessuno",
+  nobodyAtAll: "In nessuna delle richieste si poteva interpellare qualcuno.",
   nothingChosen: "Nessuna destinazione scelta",
   share: (name, share) => `${name}: ${share}`,
 
@@ -48,7 +48,7 @@ export const simulate: Messages["simulate"] = {
   removeSetting: (label) => `Lascia ${label} com'è`,
   nowValue: (value) => `Ora: ${value}`,
   noChange: "Cambia prima qualcosa: così com'è, le due colonne sarebbero uguali.",
-  replayStart: "Scegli che cosa sarebbe diverso. Quello che è stato registrato si rigioca, con la modifica e senza.",
+  replayStart: "Scegli che cosa sarebbe diverso. Quello che è stato registrato si ripete, con la modifica e senza.",
   result: (requests, from, to) => `${count(requests, "richiesta", "richieste")} da ${from} a ${to}`,
   emptyTitle: "In questo periodo non è stato registrato nulla",
   emptyHelp: "Prendi un periodo più lungo, o torna quando i tuoi agenti avranno chiesto qualcosa.",

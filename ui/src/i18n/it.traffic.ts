@@ -11,6 +11,10 @@ export const traffic: Messages["traffic"] = {
       title: "Segni di vita",
       help: "Se un provider tace, gli agenti rinunciano. Perciò la risposta si apre prima e resta viva; un errore successivo si legge al suo interno, non più dal codice di stato.",
     },
+    promptCache: {
+      title: "Cache dei prompt",
+      help: "Quando la richiesta di un agente è tradotta in un altro formato. Una nel formato del provider non è toccata.",
+    },
     tools: { title: "Strumenti", help: "Quando un provider non può prendere ciò che porta un agente." },
     bounds: { title: "Limiti del gateway", help: "Quanto gli agenti possono chiedergli." },
   },
@@ -20,7 +24,7 @@ export const traffic: Messages["traffic"] = {
   },
   log: {
     title: "Registro delle richieste",
-    help: "Chi ha chiesto a chi, quando, e come è finita. Mai ciò che è scritto.",
+    help: "Chi ha chiesto a chi, quando, e come è finita.",
   },
   checks: {
     title: "Controlli tra una richiesta e l'altra",
@@ -62,6 +66,10 @@ export const traffic: Messages["traffic"] = {
     },
     "gateway.keepAliveAfterMs.gemini": { label: "Gemini", help: "Si apre dopo. 0 è spento." },
     "gateway.keepAliveIntervalMs": { label: "Da un segno al successivo" },
+    "translation.cacheControlMode": {
+      label: "Segni per la cache",
+      help: "Anthropic rilegge un inizio segnato a un decimo del prezzo, e la prima volta chiede un quarto in più.",
+    },
     "translation.foreignTools": {
       label: "Strumenti che solo il loro fornitore esegue",
       help: "Come la ricerca sul web, presso un provider che non l'ha.",
@@ -84,12 +92,20 @@ export const traffic: Messages["traffic"] = {
       help: "Vale quando una richiesta non ne nomina: provider/modello, un combo o un nome. Vuoto: quelle richieste sono rifiutate.",
     },
     "routing.providerOrder": {
-      label: "Provider chiesti per primi",
+      label: "Provider interpellati per primi",
       help: "Un id per riga. Tra più che servono un modello nominato senza provider.",
     },
     "routing.modelPrefixMode": {
       label: "Nomi nell'elenco dei modelli",
       help: "Che cosa sta davanti a un modello nell'elenco che leggono gli agenti.",
+    },
+    "logging.detailed": {
+      label: "Conserva ciò che è detto",
+      help: "Richieste e risposte, su questo computer, senza chiavi, firme e immagini. Se è spento, solo che sono avvenute.",
+    },
+    "logging.bodyRetentionDays": {
+      label: "Ciò che è detto è conservato per",
+      help: "Al più quanto la sua richiesta, e 1 GiB in tutto. 0 lo conserva quanto la richiesta.",
     },
     "logging.retentionDays": {
       label: "Conservato per",
@@ -114,6 +130,9 @@ export const traffic: Messages["traffic"] = {
     none: "Nessuno",
     system: "Quello di sistema",
     custom: "Il mio",
+    auto: "Quelli dell'agente, o messi per lui",
+    off: "Nessuno",
+    passthrough: "Solo quelli dell'agente",
     "when-spare": "Togli quelli superflui",
     drop: "Togli sempre",
     refuse: "Rifiuta sempre",

@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import { dictionaries } from "@/i18n";
 import { gatewayFields } from "@/test/gateway-fields";
 import { portField } from "@/test/world";
-import { chosenForAll, comboField, nestingSettings, sharedSettings, withSetting } from "./combo-settings";
+import { type ComboConfig, newStep } from "./combo-draft";
+import {
+  chosenForAll,
+  comboField,
+  nestingSettings,
+  onlyProvider,
+  saidIn,
+  sharedSettings,
+  withSetting,
+} from "./combo-settings";
 import { fieldWords } from "./field-words";
 import { keepsConversations, settingsOf, strategies, strategyFamilies } from "./strategies";
 
@@ -58,6 +67,25 @@ describe("settings of a combo", () => {
       default: 4,
       source: "stored",
     });
+  });
+
+  it("show what is said for the provider of all steps above what holds for all combos", () => {
+    const forAll = { ...portField, path: "comboDefaults.maxRetries", value: 4, source: "stored" as const };
+    const field = (config: ComboConfig) => comboField("maxRetries", config, [forAll], { maxRetries: 6 });
+    expect(field({})).toMatchObject({ value: 6, default: 6, source: "environment" });
+    expect(field({ maxRetries: 7 })).toMatchObject({ value: 7, default: 6, source: "stored" });
+  });
+
+  it("are counted within their groups", () => {
+    expect(saidIn({ maxRetries: 1, fusion: { minPanel: 2, judgeModel: "a/b" }, resetWindowNames: ["weekly"] })).toBe(4);
+  });
+
+  it("are those of a provider only where all steps lead to it", () => {
+    const step = (providerId: string) => newStep({ kind: "provider-wildcard", providerId, modelPattern: "*" });
+    expect(onlyProvider([step("a"), step("a")])).toBe("a");
+    expect(onlyProvider([step("a"), step("b")])).toBeNull();
+    expect(onlyProvider([step("a"), newStep({ kind: "combo-ref", comboName: "team" })])).toBeNull();
+    expect(onlyProvider([])).toBeNull();
   });
 
   it("show shares as percentages, and keep them as shares", () => {

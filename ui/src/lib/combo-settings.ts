@@ -3,7 +3,8 @@
  * 3.2); what the settings of all combos say comes from the gateway's own fields, where it sends them.
  */
 import type { SettingField, Value } from "@/bindings";
-import { type ComboConfig, isGroup, patchOf } from "./combo-draft";
+import { type ComboConfig, type EditedCombo, isGroup, patchOf } from "./combo-draft";
+import { membersOf } from "./json-members";
 
 type Definition = {
   kind: "boolean" | "integer" | "number" | "duration" | "choice" | "list" | "model";
@@ -63,6 +64,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   "contextRequirements.minContextWindow": whole(null, 1, 100_000_000, "tokens"),
   "contextRequirements.mode": choice("strict", "lenient"),
   responseValidation: flag(true),
+  reasoningTokenBufferEnabled: flag(true),
 
   nestedMode: choice("flatten", "execute"),
   maxComboDepth: whole(3, 1, 10),
@@ -120,6 +122,7 @@ export const sharedSettings = {
     "targetTimeoutMs",
     "comboTimeoutMs",
     "responseValidation",
+    "reasoningTokenBufferEnabled",
   ],
   fitness: ["contextRequirements.minContextWindow", "contextRequirements.mode", "compatFilterFailOpen"],
   speed: ["zeroLatencyOptimizationsEnabled", "hedging", "hedgeDelayMs", "predictiveTtftMs"],
@@ -130,6 +133,11 @@ export const nestingSettings = ["nestedMode", "maxComboDepth"] as const;
 const PREFIX = "combo.";
 /** Where the gateway keeps what holds for all combos. */
 export const FOR_ALL = "comboDefaults.";
+/** Where it keeps, by provider, what holds for the combos whose models all come from one. */
+export const FOR_PROVIDERS = "providerOverrides";
+
+/** Whose settings they are: one combo's, those of the combos at one provider alone, or those of all. */
+export type ComboLevel = "combo" | "provider" | "all";
 
 /** Whether the name in a path below `comboDefaults` is a setting that is drawn. */
 export function isComboSetting(name: string): boolean {
@@ -152,8 +160,41 @@ export function changeForAll(before: ComboConfig, after: ComboConfig): ComboConf
   return patchOf(before, { ...Object.fromEntries(groups.map((name) => [name, {}])), ...after });
 }
 
-/** The field of a setting; `gateway` are the fields that hold for the whole gateway. */
-export function comboField(name: string, config: ComboConfig, gateway: readonly SettingField[]): SettingField {
+/** What is said for the combos of one provider alone. */
+export function chosenForProvider(gateway: readonly SettingField[], provider: string): ComboConfig {
+  return membersOf(membersOf(gateway.find(({ path }) => path === FOR_PROVIDERS)?.value)[provider]);
+}
+
+/** The whole table with another document for one provider; an empty one leaves no entry behind. */
+export function withProvider(gateway: readonly SettingField[], provider: string, config: ComboConfig): Value {
+  const table = gateway.find(({ path }) => path === FOR_PROVIDERS)?.value;
+  const { [provider]: _, ...others } = membersOf(table);
+  const chosen = Object.keys(config).length > 0 ? { ...others, [provider]: config } : others;
+  return Object.keys(chosen).length > 0 ? chosen : null;
+}
+
+/** The provider of all the steps, where it is one: what is said for its combos then stands below the combo's own. */
+export function onlyProvider(steps: EditedCombo["models"]): string | null {
+  const providers = new Set(steps.map((step) => (step.kind === "combo-ref" ? null : step.providerId)));
+  const [provider = null] = providers;
+  return providers.size === 1 ? provider : null;
+}
+
+/** How many settings are said, those within groups counted one by one. */
+export function saidIn(config: ComboConfig): number {
+  return Object.values(config).reduce<number>((sum, value) => sum + (isGroup(value) ? saidIn(value) : 1), 0);
+}
+
+/**
+ * The field of a setting; `gateway` are the fields that hold for the whole gateway, `ofProvider` is what is said for the
+ * combos of the provider that all steps lead to.
+ */
+export function comboField(
+  name: string,
+  config: ComboConfig,
+  gateway: readonly SettingField[],
+  ofProvider: ComboConfig = {},
+): SettingField {
   const definition = definitions[name];
   if (!definition) throw new Error(`no setting ${name}`);
   const { kind, unit = null, min = null, max = null, choices = [] } = definition;
@@ -161,7 +202,8 @@ export function comboField(name: string, config: ComboConfig, gateway: readonly 
   const forAll = gateway.find(({ path }) => path === `${FOR_ALL}${name}` || path.endsWith(`.${FOR_ALL}${name}`));
   const inherited = forAll && forAll.source !== "default" ? forAll : undefined;
   const said = valueAt(config, name);
-  const byDefault = drawn(inherited?.value ?? definition.default);
+  const byProvider = valueAt(ofProvider, name) ?? null;
+  const byDefault = drawn(byProvider ?? inherited?.value ?? definition.default);
   return {
     path: `${PREFIX}${name}`,
     kind,
@@ -170,11 +212,12 @@ export function comboField(name: string, config: ComboConfig, gateway: readonly 
     max,
     choices: [...choices],
     default: byDefault,
-    env: inherited?.env ?? null,
+    env: byProvider === null ? (inherited?.env ?? null) : null,
     environment: null,
     value: said === undefined || said === null ? byDefault : drawn(said),
     // A combo has no environment: this says that another place of the gateway decides.
-    source: said !== undefined && said !== null ? "stored" : inherited ? "environment" : "default",
+    source:
+      said !== undefined && said !== null ? "stored" : byProvider !== null || inherited ? "environment" : "default",
     help: "",
   };
 }

@@ -15,6 +15,8 @@ describe("the state of a connection", () => {
     ["one that waits is cooling", { testStatus: "error", rateLimitedUntil: later }, "cooling", "cooling"],
     ["one that failed is degraded", { testStatus: "error", lastError: "503" }, "degraded", "unavailable"],
     ["a terminal state beats a cooldown", { testStatus: "banned", rateLimitedUntil: later }, "terminal", "banned"],
+    ["one that was signed in signs in anew", { testStatus: "expired", authType: "oauth" }, "terminal", "expired"],
+    ["one with a key needs another key", { testStatus: "expired", authType: "apikey" }, "terminal", "keyRefused"],
     ["its owner's switch beats everything", { isActive: false, testStatus: "banned" }, "terminal", "off"],
   ] as const)("%s", (_, part, state, word) => {
     expect(connectionState(connection("c1", part as Partial<Connection>), now)).toMatchObject({ state, word });

@@ -11,6 +11,7 @@ export type StateWord =
   | "noKey"
   | "banned"
   | "expired"
+  | "keyRefused"
   | "creditsExhausted"
   | "terminal"
   | "off"
@@ -31,9 +32,16 @@ const terminalWords: Readonly<Record<string, StateWord>> = {
   deactivated: "terminal",
 };
 
+/** Why only a person brings it back; none while waiting may. */
+export function terminalWord({ testStatus, authType }: Pick<Connection, "testStatus" | "authType">): StateWord | null {
+  const word = terminalWords[testStatus] ?? null;
+  // Whoever shows a key signs in nowhere.
+  return word === "expired" && authType === "apikey" ? "keyRefused" : word;
+}
+
 export function connectionState(connection: Connection, now: number): ConnectionState {
   if (!connection.isActive) return { state: "terminal", word: "off", until: null };
-  const terminal = terminalWords[connection.testStatus];
+  const terminal = terminalWord(connection);
   if (terminal) return { state: "terminal", word: terminal, until: null };
   if (connection.authType !== "none" && !connection.hasCredential)
     return { state: "blocked", word: "noKey", until: null };

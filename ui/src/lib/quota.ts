@@ -66,3 +66,8 @@ export function standingOf(account: QuotaConnection, warnPercent: number, now: n
 export function problemOf({ canRefresh, message }: QuotaConnection): string | null {
   return canRefresh && message !== NOT_ASKED ? message : null;
 }
+
+/** Whether nothing is known of it and nobody could be asked: it has no line of its own to show. */
+export function isSilent(account: QuotaConnection, now: number): boolean {
+  return !account.canRefresh && windowsOf(account, now).length === 0 && account.balances.length === 0;
+}

@@ -11,6 +11,6 @@ describe("the place of a setting", () => {
   });
 
   it("is unknown where no screen draws it", () => {
-    expect(settingPlace("logging.detailed")).toBeUndefined();
+    expect(settingPlace("streamRecovery.enabled")).toBeUndefined();
   });
 });

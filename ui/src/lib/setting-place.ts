@@ -35,6 +35,8 @@ const groups: Readonly<Record<string, SettingPlace>> = {
 const single: Readonly<Record<string, SettingPlace>> = {
   "gateway.port": "/settings/general",
   "logging.retentionDays": "/settings/general",
+  "logging.detailed": "/settings/general",
+  "logging.bodyRetentionDays": "/settings/general",
   "gateway.requireApiKey": "/settings/security",
   "gateway.bindAddress": "/settings/security",
   "gateway.allowedHosts": "/settings/security",

@@ -17,6 +17,7 @@ export const trafficSections = {
     "gateway.keepAliveAfterMs.gemini",
     "gateway.keepAliveIntervalMs",
   ],
+  promptCache: ["translation.cacheControlMode"],
   tools: ["translation.foreignTools", "translation.toolLimitTruncate"],
   bounds: ["gateway.bodyLimitBytes", "gateway.maxConnections", "gateway.drainTimeoutMs"],
 } as const;

@@ -202,7 +202,8 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
 }
 
 export function detail(row: RequestRow, trace: Partial<RequestTrace> = {}): RequestDetail {
-  return { ...row, trace: { rule: 7, order: [], attempts: [attempt(1)], exclusions: [], changes: [], ...trace } };
+  const story = { rule: 7, order: [], attempts: [attempt(1)], exclusions: [], changes: [], ...trace };
+  return { ...row, trace: story, requestBody: null, responseBody: null };
 }
 
 export function key(id: string, part: Partial<Key> = {}): Key {

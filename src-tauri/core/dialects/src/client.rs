@@ -88,6 +88,20 @@ impl Client {
         }
     }
 
+    /// What ends such a stream with an upstream's refusal in its own words ([`error::pass_stream`]).
+    pub fn pass_stream_error(
+        self,
+        status: u16,
+        body: &[u8],
+        retry_after_seconds: Option<u64>,
+        progress: StreamProgress<'_>,
+    ) -> Option<Bytes> {
+        match self {
+            Client::Shared(dialect) => error::pass_stream(dialect, status, body, retry_after_seconds, progress),
+            Client::Ollama(_) => None,
+        }
+    }
+
     /// The HTTP status to send ([`error::status_for`]).
     pub const fn status_for(self, status: u16) -> u16 {
         match self {

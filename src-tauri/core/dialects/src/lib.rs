@@ -34,6 +34,7 @@ pub mod glance;
 pub mod headers;
 pub mod inline_think;
 pub mod keep_alive;
+pub mod kept_body;
 pub mod models;
 pub mod ollama;
 pub mod response;

@@ -1,5 +1,5 @@
-//! Asking for less output than the client did: where an upstream named its limit, and for the last resort (gateway
-//! specification, 3.8).
+//! Asking for another amount of output than the client did: where an upstream named its limit, for the last resort, and for
+//! models that think (gateway specification, 3.2 and 3.8).
 
 use bytes::Bytes;
 use domain::Dialect;
@@ -34,7 +34,7 @@ struct Place<'a> {
     generation: Option<&'a RawValue>,
 }
 
-/// `body` with its limit of output tokens at `limit`: lowered where it stands, added where it names none.
+/// `body` with its limit of output tokens at `limit`: replaced where it stands, added where it names none.
 pub fn limited_output(dialect: Dialect, body: &Bytes, limit: u64) -> Bytes {
     let Ok(limits) = serde_json::from_slice::<Limits<'_>>(body) else { return body.clone() };
     let values = match dialect {

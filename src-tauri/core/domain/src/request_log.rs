@@ -15,6 +15,13 @@ pub enum RequestOutcome {
     Aborted,
 }
 
+/// What a request and its answer said, where their owner wants it kept; redacted, and of great length only the beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptBodies {
+    pub request: Option<String>,
+    pub response: Option<String>,
+}
+
 /// One finished request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -164,6 +164,8 @@ pub mod file {
     pub const GATEWAY: &str = "gateway.json";
     pub const DATA_KEY: &str = "data.key";
     pub const LOCK: &str = "omniroute.lock";
+    /// Folder of the bodies of logged requests.
+    pub const BODIES: &str = "call_logs";
 }
 
 /// Beginning of every key an agent presents.

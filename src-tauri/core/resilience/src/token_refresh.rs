@@ -17,13 +17,13 @@ choice! {
 }
 
 section! {
-    /// When the refresh of tokens pauses.
+    /// When the refresh of tokens pauses. Without effect yet: no tokens are refreshed.
     pub struct Config {
-        /// Whose failures count together.
+        /// Whose failures count together. Without effect yet: no tokens are refreshed.
         pub scope: Scope = Scope::Provider;
-        /// Failures in a row after which the refresh pauses.
+        /// Failures in a row after which the refresh pauses. Without effect yet: no tokens are refreshed.
         pub failure_threshold: u32 = 5, in 1..=100;
-        /// How long it pauses.
+        /// How long it pauses. Without effect yet: no tokens are refreshed.
         pub cooldown: Millis = Millis::minutes(30), in Millis::minutes(1)..=Millis::hours(24);
     }
 }

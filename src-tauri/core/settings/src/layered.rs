@@ -233,7 +233,9 @@ mod tests {
                         "enabled": false, "provider": "nvidia", "model": "openai/gpt-oss-120b", "maxOutputTokens": 4_096,
                     },
                 },
-                "translation": { "foreignTools": "when-spare", "toolLimitTruncate": false },
+                "translation": {
+                    "cacheControlMode": "auto", "foreignTools": "when-spare", "toolLimitTruncate": false,
+                },
                 "network": {
                     "connectTimeoutMs": 10_000, "responseStartTimeoutMs": 600_000, "streamIdleTimeoutMs": 300_000,
                     "streamReadinessTimeoutMs": 80_000, "streamReadinessMaxTimeoutMs": 180_000,

@@ -61,9 +61,11 @@ pub(crate) async fn newest(
 pub async fn request_get(control: &Control, id: String) -> Result<RequestDetail, ControlError> {
     let found = control.store().get_request(&RequestId::from(id.as_str())).await?;
     let mut record = found.ok_or_else(|| ControlError::not_found("request", &id))?;
+    let bodies = control.store().get_bodies(&record.id, record.at).await;
     let trace = trace(std::mem::take(&mut record.trace));
     let attempts = u32::try_from(trace.attempts.len()).unwrap_or(u32::MAX);
-    Ok(RequestDetail { row: RequestRow { attempts, ..row(record) }, trace })
+    let row = RequestRow { attempts, ..row(record) };
+    Ok(RequestDetail { row, trace, request_body: bodies.request, response_body: bodies.response })
 }
 
 /// Deletes from the log. What was consumed stays counted.

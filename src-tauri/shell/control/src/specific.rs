@@ -1,10 +1,12 @@
-//! `providerSpecificData` of a connection (gateway specification, 4.4): three keys are interpreted today, the others
-//! are kept for what will read them, and no other key is accepted.
+//! `providerSpecificData` of a connection (gateway specification, 4.4): some of the keys below are
+//! interpreted, the others are kept for what will read them, and no other key is accepted.
 
 use std::collections::BTreeMap;
 
 use domain::connection::{Connection, ProviderSpecific};
+use domain::section::FieldType;
 use serde_json::Value;
+use settings::translation::CacheControlMode;
 
 use crate::{Control, ControlError, check};
 
@@ -16,6 +18,7 @@ const ALLOW_PRIVATE_NETWORK: &str = "allowPrivateNetwork";
 enum Kind {
     Switch,
     Text,
+    CacheMode,
     /// A whole number from 0 to 100.
     Share,
 }
@@ -37,7 +40,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("copilotApiHost", Kind::Text),
     ("chatgptAccountId", Kind::Text),
     ("profileArn", Kind::Text),
-    ("cacheControlMode", Kind::Text),
+    ("cacheControlMode", Kind::CacheMode),
     ("weight", Kind::Share),
 ];
 
@@ -88,6 +91,8 @@ fn check_value(key: &str, value: &Value) -> Result<(), ControlError> {
         (_, Value::Null) | (Kind::Switch, Value::Bool(_)) => Ok(()),
         (Kind::Text, Value::String(text)) => check::text(&field, text).map(|_| ()),
         (Kind::Share, value) if value.as_u64().is_some_and(|share| share <= 100) => Ok(()),
+        (Kind::CacheMode, Value::String(word)) if CacheControlMode::from_text(word).is_some() => Ok(()),
+        (Kind::CacheMode, _) => Err(ControlError::invalid(field, "must be auto, off or passthrough")),
         (Kind::Share, _) => Err(ControlError::invalid(field, "must be a whole number from 0 to 100")),
         (Kind::Switch, _) => Err(ControlError::invalid(field, "must be true or false")),
         (Kind::Text, _) => Err(ControlError::invalid(field, "must be text")),
@@ -113,6 +118,8 @@ mod tests {
             ("disableCooling", Value::from(true), true),
             ("disableCooling", Value::from("yes"), false),
             ("region", Value::from(""), false),
+            ("cacheControlMode", Value::from("off"), true),
+            ("cacheControlMode", Value::from("sometimes"), false),
             ("weight", Value::from(100), true),
             ("weight", Value::from(101), false),
             ("weight", Value::from(0.5), false),

@@ -9,11 +9,13 @@ use dialects::models::ListedModel;
 use domain::client_key::ClientKey;
 use domain::connection::{AuthType, Connection};
 use domain::model_alias::ModelAlias;
+use domain::section::FieldType;
 use domain::wire::reason;
 use domain::{Candidate, ClientKeyId, ConnectionId, Exclusion, Mechanism, ProviderId};
 use routing::resolve::Listed;
 use routing::{NameTable, Target};
 use secrecy::SecretString;
+use settings::translation::CacheControlMode;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -43,6 +45,11 @@ impl Entry {
     pub fn weight(&self) -> u32 {
         let own = self.connection.extra.get("weight").and_then(serde_json::Value::as_u64);
         own.map_or(1, |weight| u32::try_from(weight).unwrap_or(u32::MAX))
+    }
+
+    /// What its owner wants of marks to cache by; nothing, as for everybody.
+    pub(crate) fn cache_control_mode(&self) -> Option<CacheControlMode> {
+        CacheControlMode::from_text(self.connection.extra.get("cacheControlMode")?.as_str()?)
     }
 
     /// Whether its owner lets it serve a model for this key, or for whoever comes without one.

@@ -78,7 +78,8 @@ impl GatewayError {
         client.into().write_error(&self.as_error_body(request))
     }
 
-    /// The whole reply in the client's words.
+    /// The whole reply in the client's words. It carries the error itself: a stream that was opened early can no longer take
+    /// the reply ([`crate::keep_alive`]), and tells the same in its own way.
     pub fn render(&self, client: impl Into<Client>, request: &RequestId) -> Response {
         let client = client.into();
         let mut response = Response::new(Body::from(self.body(client, request)));
@@ -94,6 +95,7 @@ impl GatewayError {
             headers.insert(HeaderName::from_static(header::PROVIDER_BREAKER), HeaderValue::from_static("open"));
         }
         identify(headers, VERSION, request.as_str());
+        response.extensions_mut().insert(self.clone());
         response
     }
 
@@ -104,7 +106,6 @@ impl GatewayError {
             message: &self.message,
             retry_after_seconds: self.retry_after.map(Millis::as_retry_after_seconds),
             request_id: Some(request.as_str()),
-            diagnostics: None,
             details: self.details.as_deref(),
             beside: self.beside.as_deref(),
             kind: self.kind,

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use catalog::{Provider, Quirk, Thinking};
-use dialects::canonical::{Answer, Effort, ForeignTools, IdMap, Origin, Target, Warning};
+use dialects::canonical::{Answer, CacheMarks, Effort, ForeignTools, IdMap, Origin, Target, Warning};
 use dialects::client::Times;
 use dialects::translate::{self, Reply, StreamWriter};
 use dialects::{Client, StreamReader, UpstreamError, inline_think};
 use domain::{Clock, Dialect, Operation, Timestamp};
 use http::HeaderValue;
-use settings::translation;
+use settings::translation::{self, CacheControlMode};
 
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -66,8 +66,9 @@ pub(crate) fn maker_of(base_url: &str) -> Option<Origin> {
     NATIVE.iter().find(|(origin, _)| base_url.starts_with(origin)).map(|(_, maker)| *maker)
 }
 
-/// What a model can take, as far as the catalogue knows.
-pub(crate) fn target(provider: &Provider, model: &str, settings: &translation::Config) -> Target {
+/// What a step's model can take, as far as the catalogue knows, and what its account wants.
+pub(crate) fn target(step: &Step, settings: &translation::Config) -> Target {
+    let (provider, model) = (step.provider.as_ref(), step.candidate.model.as_str());
     let mut target = Target::unknown(model);
     // The catalogue's own address: a proxy in front of a vendor hands signatures through.
     target.origin = maker_of(&provider.base_url).unwrap_or(Origin::Anyone);
@@ -94,7 +95,13 @@ pub(crate) fn target(provider: &Provider, model: &str, settings: &translation::C
     target.parallel_flag = !provider.has(Quirk::NoParallelFlag);
     target.tool_ids_9_alnum = provider.has(Quirk::ToolIds9Alnum);
     target.top_k = provider.has(Quirk::TakesTopK);
-    target.chat_cache_marks = provider.has(Quirk::ClaudeCacheMarks) && model.contains("claude");
+    target.cache_marks = match step.entry.cache_control_mode().unwrap_or(settings.cache_control_mode) {
+        CacheControlMode::Auto => CacheMarks::Placed,
+        CacheControlMode::Off => CacheMarks::Dropped,
+        CacheControlMode::Passthrough => CacheMarks::Kept,
+    };
+    let takes_marks = provider.has(Quirk::ClaudeCacheMarks) && model.contains("claude");
+    target.chat_cache_marks = takes_marks && target.cache_marks != CacheMarks::Dropped;
     target.reasoning_replay = provider.has(Quirk::NeedsReasoningReplay);
     target.foreign_tools = match settings.foreign_tools {
         translation::ForeignTools::WhenSpare => ForeignTools::RefuseAlone,

@@ -17,9 +17,11 @@ use dialects::error::ErrorBody;
 use domain::{Dialect, Millis};
 use futures_util::StreamExt;
 use http::HeaderValue;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::response::Parts;
 use settings::gateway::KeepAliveAfter;
 
+use crate::error::GatewayError;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::response_headers;
@@ -130,21 +132,41 @@ async fn after(request: Arc<ClientRequest>, response: Response) -> Phase {
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|media| media == request.client.stream_type() || media.starts_with("text/event-stream"));
-    let status = response.status();
-    if status.is_success() && is_stream {
-        return Phase::Relaying(response.into_body().into_data_stream());
+    let (head, body) = response.into_parts();
+    if head.status.is_success() && is_stream {
+        return Phase::Relaying(body.into_data_stream());
     }
-    let body = axum::body::to_bytes(response.into_body(), ERROR_BODY).await.unwrap_or_default();
-    Phase::Telling(VecDeque::from([told(&request, status.as_u16(), &body)]))
+    let body = axum::body::to_bytes(body, ERROR_BODY).await.unwrap_or_default();
+    Phase::Telling(VecDeque::from([told(&request, &head, &body)]))
 }
 
-/// A final reply that is no stream, as an event in the client's dialect.
-fn told(request: &ClientRequest, status: u16, body: &[u8]) -> Bytes {
+/// A final reply that is no stream, as an event in the client's dialect: all that stood in it, and the wait that its head names.
+fn told(request: &ClientRequest, head: &Parts, body: &[u8]) -> Bytes {
+    let progress = progress(request);
+    if let Some(error) = head.extensions.get::<GatewayError>() {
+        return request.client.write_stream_error(&error.as_error_body(&request.id), progress);
+    }
+    let status = if head.status.is_success() { 502 } else { head.status.as_u16() };
+    let wait = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    if let Some(event) = request.client.pass_stream_error(status, body, wait, progress) {
+        return event;
+    }
     let error = dialects::error::read(status, body);
     let code = error.code.as_deref().unwrap_or_else(|| routing::exhaustion::code_of(status));
     let body = ErrorBody {
+        retry_after_seconds: wait,
         request_id: Some(request.id.as_str()),
-        ..ErrorBody::new(if status < 400 { 502 } else { status }, code, &error.message)
+        ..ErrorBody::new(status, code, &error.message)
     };
-    request.client.write_stream_error(&body, StreamProgress::NothingSent)
+    request.client.write_stream_error(&body, progress)
+}
+
+/// Only signs of life were sent. A Responses client knows of failed answers alone (1.9), so there is one, of the request's name.
+fn progress(request: &ClientRequest) -> StreamProgress<'_> {
+    StreamProgress::Opened {
+        response_id: request.id.as_str(),
+        model: request.requested_model(),
+        created_at: request.arrived.as_millis() / 1_000,
+        sequence_number: 0,
+    }
 }

@@ -57,6 +57,7 @@ mod table;
 mod telemetry;
 mod throttle;
 mod token_count;
+mod transcript;
 mod translate;
 mod underway;
 mod upstream_body;

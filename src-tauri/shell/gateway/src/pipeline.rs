@@ -31,6 +31,7 @@ use crate::keep_alive::{self, Answer};
 use crate::record::{End, Recorder};
 use crate::resolve::{Destination, resolve};
 use crate::token_count::Estimate;
+use crate::transcript::Transcript;
 use crate::{ollama, token_count};
 
 /// Answers one agent request, whatever happens.
@@ -43,7 +44,12 @@ pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
     // Handed on through several layers: it lies still from here on. A future is as large as the largest that it awaits, and
     // is copied whole as it is made: what is large or rare below is therefore boxed.
     let answer: Answer = Box::pin(serve(gateway.clone(), Arc::clone(&request)));
-    if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await }
+    let transcript = Transcript::begin(&gateway, &request);
+    let response = if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await };
+    match transcript {
+        Some(transcript) => transcript.follow(response).await,
+        None => response,
+    }
 }
 
 async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {

@@ -58,7 +58,7 @@ pub(crate) struct Committed {
 pub(crate) struct Wish {
     /// What of earlier thinking is kept from the upstream.
     pub(crate) without: Option<Thoughts>,
-    /// The most tokens of output, where the upstream named a limit.
+    /// The most tokens of output, where the upstream named a limit or a model that thinks needs more than the client allows.
     pub(crate) max_output: Option<u64>,
     /// The list of tools was cut for this target already.
     pub(crate) shortened: bool,
@@ -135,7 +135,7 @@ async fn send_unlimited(
     }
     let back = Back::new(gateway, request, step, translated.ids);
     let keepsake = (!is_native).then(|| {
-        let facts = exchange::target(&step.provider, &step.candidate.model, &gateway.settings().translation);
+        let facts = exchange::target(step, &gateway.settings().translation);
         Keepsake::of(gateway, request, &translated.meant, &facts, &back)
     });
     let exchange = Exchange {

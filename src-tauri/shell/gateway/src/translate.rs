@@ -68,7 +68,7 @@ pub(crate) fn translate(
         return Ok(translated);
     }
     let meant = continued.unwrap_or_else(|| request.body.clone());
-    let target_facts = exchange::target(&step.provider, model, &gateway.settings().translation);
+    let target_facts = exchange::target(step, &gateway.settings().translation);
     let mut asked = if meant.as_ptr() == request.body.as_ptr() {
         request.asked().map_err(Clone::clone)?.clone()
     } else {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::Millis;
 use gateway::Gateway;
+use store::MOST_BODY_BYTES;
 use upstream::HttpTransport;
 
 const EVERY: Millis = Millis::hours(1);
@@ -17,10 +18,11 @@ const POOL_USE: Millis = Millis::days(14);
 /// Enforces retention at the start and every hour, until the gateway stops.
 pub(crate) async fn retain(gateway: Gateway) {
     loop {
+        // Counted from here: a computer that sleeps meanwhile has slept through the next time.
+        let next = gateway.now() + EVERY;
         if let Err(error) = sweep(&gateway).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "old records could not be removed");
         }
-        let next = gateway.now() + EVERY;
         tokio::select! {
             () = gateway.cancel().cancelled() => return,
             () = gateway.clock().sleep_until(next) => {}
@@ -30,10 +32,12 @@ pub(crate) async fn retain(gateway: Gateway) {
 
 async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
     let now = gateway.now();
-    let days = gateway.settings().logging.retention_days;
-    if days > 0 {
-        gateway.store().delete_requests_before(now - Millis::days(u64::from(days))).await?;
+    let logging = gateway.settings().logging.clone();
+    let ago = |days: u32| (days > 0).then(|| now - Millis::days(u64::from(days)));
+    if let Some(before) = ago(logging.retention_days) {
+        gateway.store().delete_requests_before(before).await?;
     }
+    gateway.store().purge_bodies(ago(logging.body_retention_days), MOST_BODY_BYTES).await?;
     gateway.store().purge_connections(now - UNDO).await?;
     gateway.store().purge_quota_history(now - QUOTA_HISTORY).await?;
     gateway.store().purge_kept_of_calls(now).await?;

@@ -47,7 +47,8 @@ pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-fn create(path: &Path) -> Result<(), Error> {
+/// Creates a folder and those around it where needed; only its owner may look into it (0700).
+pub(crate) fn create(path: &Path) -> Result<(), Error> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

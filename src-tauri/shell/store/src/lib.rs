@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `connections.rs`, `nodes.rs`, `client_keys.rs`, `aliases.rs`, `combos.rs`, `key_value.rs` | what a person manages |
 //! | `requests.rs`, `usage.rs` | what traffic leaves behind |
+//! | `bodies.rs` | what was said in it, where its owner wants that kept |
 //! | `resilience.rs` | what is spared and why |
 //! | `quota.rs` | what is left of accounts |
 //! | `quota_pools.rs` | accounts that several keys share, and what each used |
@@ -23,6 +24,7 @@
 //! | `sealing.rs`, `data_key.rs` | credentials at rest, and where their key lives |
 
 mod aliases;
+mod bodies;
 mod client_keys;
 mod columns;
 mod combos;
@@ -48,9 +50,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::{Clock, wire};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use bodies::MOST_BODY_BYTES;
 pub use combos::Renamed;
 pub use connections::{CredentialChange, StoredConnection};
 pub use error::{CredentialError, Error};
@@ -99,7 +103,9 @@ struct Inner {
     sealer: Sealer,
     secret_store: SecretStore,
     writer: WriteBehind,
-    _folder: Arc<Folder>,
+    folder: Arc<Folder>,
+    /// How many bodies may wait to be written.
+    body_room: Arc<Semaphore>,
 }
 
 impl Store {
@@ -126,7 +132,8 @@ impl Store {
         };
         let (sealer, secret_store) = data_key::load(search, &clock).await?;
         let writer = WriteBehind::start(database.clone(), Arc::clone(&folder), clock, tracker, cancel);
-        Ok(Store { inner: Arc::new(Inner { database, sealer, secret_store, writer, _folder: folder }) })
+        let body_room = Arc::new(Semaphore::new(bodies::MOST_WAITING));
+        Ok(Store { inner: Arc::new(Inner { database, sealer, secret_store, writer, folder, body_room }) })
     }
 
     /// Where the data key is kept.

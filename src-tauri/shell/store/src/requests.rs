@@ -151,7 +151,7 @@ impl Store {
         row.map(Row::into_record).transpose()
     }
 
-    /// Deletes the log of requests that arrived before `before`; returns how many. Usage is kept.
+    /// Deletes the log of requests that arrived before `before`, with their bodies; returns how many. Usage is kept.
     pub async fn delete_requests_before(&self, before: Timestamp) -> Result<u64, Error> {
         self.settle().await;
         let mut total = 0;
@@ -167,15 +167,18 @@ impl Store {
             .rows_affected();
             total += deleted;
             if deleted == 0 {
-                return Ok(total);
+                break;
             }
         }
+        self.forget_bodies_before(before).await?;
+        Ok(total)
     }
 
-    /// Deletes the whole log; returns how many requests it held. Usage is kept.
+    /// Deletes the whole log with the bodies in it; returns how many requests it held. Usage is kept.
     pub async fn delete_all_requests(&self) -> Result<u64, Error> {
         self.settle().await;
         let deleted = sqlx::query("DELETE FROM call_logs").execute(self.database().writer()).await?;
+        self.forget_all_bodies().await?;
         Ok(deleted.rows_affected())
     }
 

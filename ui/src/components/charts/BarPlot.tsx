@@ -15,10 +15,12 @@ type BarPlotProps = {
   /** Names of the first, a middle and the last bar. */
   ticks: readonly string[];
   write(value: number): string;
+  /** What the colours stand for, where there are several. */
+  legend?: readonly { readonly name: string; readonly className: string }[];
   height?: number;
 };
 
-export function BarPlot({ label, bars, ticks, write, height = 120 }: BarPlotProps) {
+export function BarPlot({ label, bars, ticks, write, legend, height = 120 }: BarPlotProps) {
   const sums = bars.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0));
   const top = Math.max(0, ...sums);
   return (
@@ -47,7 +49,7 @@ export function BarPlot({ label, bars, ticks, write, height = 120 }: BarPlotProp
           ))}
         </div>
         {top > 0 && (
-          <span aria-hidden className="absolute top-0 right-0 w-13 -translate-y-1/2 text-right text-ink-faint text-xs">
+          <span aria-hidden className="absolute top-0 right-0 w-12 -translate-y-1/2 text-ink-faint text-xs">
             {write(top)}
           </span>
         )}
@@ -57,6 +59,16 @@ export function BarPlot({ label, bars, ticks, write, height = 120 }: BarPlotProp
           <span key={tick}>{tick}</span>
         ))}
       </div>
+      {legend && (
+        <ul aria-hidden className="mt-2 flex flex-wrap gap-x-4 text-ink-soft text-xs">
+          {legend.map(({ name, className }) => (
+            <li key={name} className="inline-flex items-center gap-1.5">
+              <span className={cn("size-2 rounded-[2px]", className)} />
+              {name}
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }

@@ -111,7 +111,7 @@ function Bounds({ top, bottom }: { top: string; bottom: string }) {
   return (
     <span
       aria-hidden
-      className="absolute inset-y-0 right-0 flex w-11 flex-col justify-between text-right text-ink-faint text-xs leading-none"
+      className="absolute inset-y-0 right-0 flex w-11 flex-col justify-between text-ink-faint text-xs leading-none"
     >
       <span className="-translate-y-1/2 pl-1">{top}</span>
       <span className="translate-y-1/2 pl-1">{bottom}</span>
@@ -126,9 +126,8 @@ function Run({ run, line, x, y }: RunProps) {
   const last = run.at(-1);
   if (!first || !last) return null;
   if (run.length === 1) {
-    // A single value has no length: a short stroke shows it.
-    const [left, height] = [x(first.at), y(first.value)];
-    return <Stroke d={`M${left - 3} ${height}H${left + 3}`} dashed={false} />;
+    // A single value has no length: the round ends of its stroke make a dot.
+    return <Stroke d={`M${x(first.at)} ${y(first.value)}h0`} dashed={false} width={5} />;
   }
   const path = run.map(({ at, value }, index) => `${index === 0 ? "M" : "L"}${x(at)} ${y(value)}`).join("");
   return (
@@ -141,13 +140,13 @@ function Run({ run, line, x, y }: RunProps) {
   );
 }
 
-function Stroke({ d, dashed }: { d: string; dashed: boolean }) {
+function Stroke({ d, dashed, width = 1.5 }: { d: string; dashed: boolean; width?: number }) {
   return (
     <path
       d={d}
       fill="none"
       stroke="currentColor"
-      strokeWidth="1.5"
+      strokeWidth={width}
       strokeLinejoin="round"
       strokeLinecap="round"
       vectorEffect="non-scaling-stroke"

@@ -12,9 +12,10 @@ type SelectProps<T extends string> = Omit<ComponentProps<"select">, "onChange" |
 };
 
 /** The system's own list: it knows every keyboard habit and never falls off the window. */
-export function Select<T extends string>({ value, options, onChange, className, ...rest }: SelectProps<T>) {
+export function Select<T extends string>(props: SelectProps<T>) {
+  const { value, options, onChange, className = "w-full", ...rest } = props;
   return (
-    <span className={cn("relative inline-flex w-full", className)}>
+    <span className={cn("relative inline-flex min-w-0", className)}>
       <select
         value={value}
         onChange={(event) => onChange(event.target.value as T)}

@@ -1,8 +1,9 @@
 /** A combo in full: what it is called, how it chooses, where it leads; and beside it what it would do now. */
-import { Link, useNavigate } from "@tanstack/react-router";
-import { ChevronLeft, CopyPlus, Dices, Ellipsis, FlaskConical, Trash2 } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { CopyPlus, Dices, Ellipsis, FlaskConical, Trash2 } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Combo, ComboWarning } from "@/bindings";
+import { BackLink } from "@/components/BackLink";
 import { notify } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { ErrorLine } from "@/components/States";
@@ -53,12 +54,7 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
     <>
       <Screen
         pinned
-        before={
-          <Link to="/combos" className="inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-            <ChevronLeft aria-hidden className="size-4" />
-            {words.back}
-          </Link>
-        }
+        before={<BackLink to="/combos">{words.back}</BackLink>}
         title={saved ? <Name>{saved.name}</Name> : words.newTitle}
         actions={
           <>

@@ -1,19 +1,19 @@
 /** Everything that can be said about a combo, from what every combo needs to what few do. */
 import { type ReactNode, useId } from "react";
 import type { Combo, ComboWarning, FieldProblem } from "@/bindings";
+import { AutoWeights } from "@/components/AutoWeights";
 import { ComboSettings } from "@/components/ComboSettings";
 import { Field, FieldRow, Section } from "@/components/Field";
+import { Fold } from "@/components/Fold";
 import { StrategyPicker } from "@/components/StrategyPicker";
 import { Input, TextArea } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
 import { useMessages } from "@/i18n";
 import { type EditedCombo, LONGEST_NAME } from "@/lib/combo-draft";
-import { nestingSettings, sharedSettings, valueAt } from "@/lib/combo-settings";
+import { nestingSettings, onlyProvider, sharedSettings, valueAt } from "@/lib/combo-settings";
 import { keptTiers } from "@/lib/combo-tiers";
 import { keepsConversations, settingsOf } from "@/lib/strategies";
-import { AutoWeights } from "./AutoWeights";
 import { ComboRecord } from "./ComboRecord";
-import { Fold } from "./Fold";
 import { Patterns } from "./Patterns";
 import { StepList } from "./StepList";
 import { Tiers } from "./Tiers";
@@ -32,7 +32,12 @@ type ComboFormProps = {
 export function ComboForm({ draft, saved, warnings, problems, onEdit, afterSteps }: ComboFormProps) {
   const words = useMessages().combos;
   const problem = (field: string) => problems.find((candidate) => candidate.field === field)?.message;
-  const config = { config: draft.config, onChange: (next: EditedCombo["config"]) => onEdit({ config: next }), problem };
+  const config = {
+    config: draft.config,
+    onChange: (next: EditedCombo["config"]) => onEdit({ config: next }),
+    problem,
+    provider: onlyProvider(draft.models),
+  };
   const own = ownSettings(draft);
   const shadows = warnings.filter(({ code }) => code === "COMBO_NAME_SHADOWS_MODEL" && draft.name === saved?.name);
   const ofSteps = warnings.filter(({ code }) => code !== "COMBO_NAME_SHADOWS_MODEL");

@@ -1,8 +1,7 @@
 /** One combo by its address, or a new one. */
-import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
+import { getRouteApi, Outlet, useNavigate } from "@tanstack/react-router";
 import { Screen } from "@/components/Screen";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
-import { buttonClass } from "@/components/ui/button";
+import { ErrorState, Gone, SkeletonRows } from "@/components/States";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { ComboEditor } from "./ComboEditor";
@@ -16,6 +15,7 @@ export function NewComboScreen() {
 export function ComboScreen() {
   const messages = useMessages();
   const words = messages.combos;
+  const navigate = useNavigate();
   const { comboId } = route.useParams();
   const read = useRead("combo_get", { id: comboId });
   if (read.data) {
@@ -30,17 +30,7 @@ export function ComboScreen() {
   return (
     <Screen title={gone ? words.one : words.title}>
       {read.isPending && <SkeletonRows rows={6} height={56} />}
-      {gone && (
-        <EmptyState
-          title={words.notFound}
-          help={words.notFoundHelp}
-          action={
-            <Link to="/combos" className={buttonClass()}>
-              {words.all}
-            </Link>
-          }
-        />
-      )}
+      {gone && <Gone title={words.notFound} back={words.all} onBack={() => void navigate({ to: "/combos" })} />}
       {read.error && !gone && <ErrorState error={read.error} onRetry={() => void read.refetch()} />}
     </Screen>
   );

@@ -1,11 +1,9 @@
 import { Outlet, useNavigate } from "@tanstack/react-router";
-import { ArrowDownToLine, ArrowUpFromLine, Dices, Ellipsis, Plus, SlidersHorizontal } from "lucide-react";
+import { ArrowDownToLine, ArrowUpFromLine, Dices, Ellipsis, SlidersHorizontal } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Combo } from "@/bindings";
 import { Announcement, DataTable } from "@/components/DataTable";
-import { FilterInput } from "@/components/FilterInput";
-import { Screen } from "@/components/Screen";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
+import { ListScreen } from "@/components/ListScreen";
 import { Button, IconButton } from "@/components/ui/button";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import { useRead } from "@/host/queries";
@@ -17,7 +15,6 @@ import { useComboActions } from "./use-combo-actions";
 import { useComboOrder } from "./use-combo-order";
 import { useComboSwitch } from "./use-combo-switch";
 
-const FILTER_ABOVE = 5;
 const nothing: readonly Combo[] = [];
 const idOf = ({ id }: Combo) => id;
 
@@ -44,12 +41,6 @@ export function CombosScreen() {
   }, [all, showHidden, wanted]);
   const order = useComboOrder(all, shown);
 
-  const addButton = (
-    <Button variant="primary" onClick={() => void navigate({ to: "/combos/new" })}>
-      <Plus aria-hidden />
-      {words.add}
-    </Button>
-  );
   const importButton = (
     <Button onClick={() => void navigate({ to: "/combos/import" })}>
       <ArrowDownToLine aria-hidden />
@@ -59,63 +50,49 @@ export function CombosScreen() {
 
   return (
     <>
-      <Screen
+      <ListScreen
         title={words.title}
         help={words.help}
-        actions={
-          all.length > 0 && (
-            <>
-              {hidden > 0 && (
-                <Button variant="ghost" aria-pressed={showHidden} onClick={() => setShowHidden(!showHidden)}>
-                  <span className={showHidden ? "text-accent-text" : undefined}>{words.showHidden(hidden)}</span>
-                </Button>
-              )}
-              {all.length > FILTER_ABOVE && (
-                <FilterInput label={words.filter} value={filter} onChange={setFilter} className="w-44" />
-              )}
-              <Menu
-                trigger={
-                  <IconButton label={words.moreActions}>
-                    <Ellipsis aria-hidden />
-                  </IconButton>
-                }
-              >
-                <MenuItem onSelect={() => void navigate({ to: "/combos/import" })}>
-                  <ArrowDownToLine aria-hidden />
-                  {words.import}
-                </MenuItem>
-                <MenuItem onSelect={() => void navigate({ to: "/combos/export" })}>
-                  <ArrowUpFromLine aria-hidden />
-                  {words.export}
-                </MenuItem>
-                <MenuItem onSelect={() => void navigate({ to: "/combos/defaults" })}>
-                  <SlidersHorizontal aria-hidden />
-                  {words.defaults.menu}
-                </MenuItem>
-                <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate" })}>
-                  <Dices aria-hidden />
-                  {words.simulate}
-                </MenuItem>
-              </Menu>
-              {addButton}
-            </>
+        read={read}
+        count={read.data?.combos.length}
+        found={shown.length}
+        filter={{ label: words.filter, value: filter, onChange: setFilter }}
+        add={{ label: words.add, run: () => void navigate({ to: "/combos/new" }) }}
+        empty={{ title: words.emptyTitle, help: words.emptyHelp, action: importButton }}
+        before={
+          hidden > 0 && (
+            <Button variant="ghost" aria-pressed={showHidden} onClick={() => setShowHidden(!showHidden)}>
+              <span className={showHidden ? "text-accent-text" : undefined}>{words.showHidden(hidden)}</span>
+            </Button>
           )
         }
-      >
-        {read.isPending && <SkeletonRows rows={4} />}
-        {read.error && <ErrorState error={read.error} onRetry={() => void read.refetch()} />}
-        {read.data && all.length === 0 && (
-          <EmptyState
-            title={words.emptyTitle}
-            help={words.emptyHelp}
-            action={
-              <>
-                {addButton}
-                {importButton}
-              </>
+        actions={
+          <Menu
+            trigger={
+              <IconButton label={words.moreActions}>
+                <Ellipsis aria-hidden />
+              </IconButton>
             }
-          />
-        )}
+          >
+            <MenuItem onSelect={() => void navigate({ to: "/combos/import" })}>
+              <ArrowDownToLine aria-hidden />
+              {words.import}
+            </MenuItem>
+            <MenuItem onSelect={() => void navigate({ to: "/combos/export" })}>
+              <ArrowUpFromLine aria-hidden />
+              {words.export}
+            </MenuItem>
+            <MenuItem onSelect={() => void navigate({ to: "/combos/defaults" })}>
+              <SlidersHorizontal aria-hidden />
+              {words.defaults.menu}
+            </MenuItem>
+            <MenuItem onSelect={() => void navigate({ to: "/monitoring/simulate" })}>
+              <Dices aria-hidden />
+              {words.simulate}
+            </MenuItem>
+          </Menu>
+        }
+      >
         {shown.length > 0 && (
           <DataTable
             label={words.title}
@@ -135,11 +112,11 @@ export function CombosScreen() {
             }
           />
         )}
-        {all.length > 0 && shown.length === 0 && (
-          <p className="py-6 text-ink-faint">{wanted ? messages.common.noMatch(filter) : words.showHidden(hidden)}</p>
+        {all.length > 0 && shown.length === 0 && wanted === "" && (
+          <p className="py-6 text-ink-faint">{words.allHidden}</p>
         )}
         <Announcement text={order.announcement} />
-      </Screen>
+      </ListScreen>
       <InUseDialog inUse={actions.inUse} onClose={actions.dismissInUse} />
       <Outlet />
     </>

@@ -116,7 +116,9 @@ function Parts({ label, parts }: { label: string; parts: readonly Part[] }) {
               title={`${part.factor}: ${said}${part.known ? "" : `. ${words.preview.countsAs}`}`}
               className="flex items-center gap-2 text-xs"
             >
-              <span className={cn("w-32 shrink-0 truncate", part.known ? "text-ink-soft" : "text-ink-faint")}>{name}</span>
+              <span className={cn("w-32 shrink-0 truncate", part.known ? "text-ink-soft" : "text-ink-faint")}>
+                {name}
+              </span>
               <span aria-hidden className="min-w-0 flex-1">
                 <span
                   className="block h-2 overflow-hidden rounded-sm bg-accent-soft inset-ring inset-ring-line"

@@ -165,7 +165,7 @@ function Accounts({ step, onChange }: { step: ModelStep; onChange(step: ComboSte
           {choice === "one" && (
             <Select
               aria-label={words.accountsOne}
-              className="mt-1 max-w-80"
+              className="mt-1 w-full max-w-80"
               value={connectionId ?? ""}
               options={[
                 ...(connections.some(({ id }) => id === connectionId)

@@ -2,9 +2,9 @@
  * Where a step leads: a combo or a model out of those there are, or whatever one writes: a model that no list knows yet,
  * or a pattern with a star.
  */
-import { Command } from "cmdk";
 import { Asterisk, Box, Combine } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { PickerGroup, PickerItem, PickerList, PickerNote } from "@/components/Picker";
 import { Popover, PopoverContent, PopoverTrigger } from "@/components/ui/popover";
 import { useNames } from "@/components/use-names";
 import { useMessages } from "@/i18n";
@@ -45,58 +45,47 @@ export function TargetPicker({ trigger, self, onChoose }: TargetPickerProps) {
     <Popover open={open} onOpenChange={setOpen}>
       <PopoverTrigger asChild>{trigger}</PopoverTrigger>
       <PopoverContent aria-label={words.stepPick} className="w-[min(420px,calc(100vw-32px))] overflow-hidden">
-        <Command shouldFilter={false} label={words.stepPick}>
-          <Command.Input
-            value={search}
-            onValueChange={setSearch}
-            placeholder={words.stepSearch}
-            className="h-9 w-full border-b bg-transparent px-3 outline-none"
-          />
-          <Command.List className="max-h-72 scroll-py-8 overflow-y-auto p-1 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-ink-faint [&_[cmdk-group-heading]]:text-xs">
-            {isNew && (
-              <Command.Item value={`typed ${typed}`} onSelect={() => choose(typed)} className={itemClass}>
-                <Sign kind={target.kind} />
-                <span className="truncate">
-                  {target.kind === "provider-wildcard" ? words.stepPattern(typed) : words.stepTyped(typed)}
-                </span>
-              </Command.Item>
-            )}
-            {combos.length > 0 && (
-              <Command.Group heading={words.stepCombos}>
-                {combos.map((name) => (
-                  <Command.Item key={name} value={`combo ${name}`} onSelect={() => choose(name)} className={itemClass}>
-                    <Sign kind="combo-ref" />
-                    <span className="truncate font-mono">{name}</span>
-                  </Command.Item>
-                ))}
-              </Command.Group>
-            )}
-            {models.length > 0 && (
-              <Command.Group heading={words.stepModels}>
-                {models.map((model) => (
-                  <Command.Item
-                    key={model}
-                    value={`model ${model}`}
-                    onSelect={() => choose(model)}
-                    className={itemClass}
-                  >
-                    <Sign kind="model" />
-                    <span className="truncate font-mono">{model}</span>
-                  </Command.Item>
-                ))}
-              </Command.Group>
-            )}
-            {combos.length === 0 && models.length === 0 && !isNew && (
-              <p className="px-2 py-3 text-ink-faint">{words.stepNone}</p>
-            )}
-          </Command.List>
-        </Command>
+        <PickerList
+          label={words.stepPick}
+          placeholder={words.stepSearch}
+          search={search}
+          onSearch={setSearch}
+          className="max-h-72"
+        >
+          {isNew && (
+            <PickerItem value={`typed ${typed}`} onChoose={() => choose(typed)}>
+              <Sign kind={target.kind} />
+              <span className="truncate">
+                {target.kind === "provider-wildcard" ? words.stepPattern(typed) : words.stepTyped(typed)}
+              </span>
+            </PickerItem>
+          )}
+          {combos.length > 0 && (
+            <PickerGroup heading={words.stepCombos}>
+              {combos.map((name) => (
+                <PickerItem key={name} value={`combo ${name}`} onChoose={() => choose(name)}>
+                  <Sign kind="combo-ref" />
+                  <span className="truncate font-mono">{name}</span>
+                </PickerItem>
+              ))}
+            </PickerGroup>
+          )}
+          {models.length > 0 && (
+            <PickerGroup heading={words.stepModels}>
+              {models.map((model) => (
+                <PickerItem key={model} value={`model ${model}`} onChoose={() => choose(model)}>
+                  <Sign kind="model" />
+                  <span className="truncate font-mono">{model}</span>
+                </PickerItem>
+              ))}
+            </PickerGroup>
+          )}
+          {combos.length === 0 && models.length === 0 && !isNew && <PickerNote>{words.stepNone}</PickerNote>}
+        </PickerList>
       </PopoverContent>
     </Popover>
   );
 }
-
-const itemClass = "flex h-8 items-center gap-2 rounded-sm px-2 data-[selected=true]:bg-hover";
 
 /** The sign of a kind of step; its word is in the tooltip. */
 export function Sign({ kind }: { kind: Target["kind"] }) {

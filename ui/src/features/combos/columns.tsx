@@ -28,7 +28,7 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "name",
       header: words.columns.name,
-      width: "minmax(120px, 1fr)",
+      width: "minmax(140px, 1.6fr)",
       cell: (combo) => (
         <span className="flex min-w-0 items-center gap-2">
           <code className="truncate font-medium font-mono" title={combo.name}>

@@ -258,10 +258,11 @@ describe("the editor", () => {
   });
 
   it("says that a combo is gone", async () => {
-    open("/combos/id-nothing", fakeHost(gateway()));
+    const { user, path } = open("/combos/id-nothing", fakeHost(gateway()));
     expect(await screen.findAllByText("This combo no longer exists")).toHaveLength(1);
     expect(screen.getByRole("heading", { level: 1, name: "Combo" })).toBeVisible();
-    expect(screen.getByRole("link", { name: "All combos" })).toHaveAttribute("href", "/combos");
+    await user.click(screen.getByRole("button", { name: "All combos" }));
+    await waitFor(() => expect(path()).toBe("/combos"));
   });
 
   it("is accessible, unfolded and in Italian", async () => {

@@ -1,9 +1,10 @@
 /** A connection's health: what keeps it out and what brings it back, its rests, its last error, its locked models. */
 import { Link } from "@tanstack/react-router";
-import { RotateCcw } from "lucide-react";
+import { KeyRound, RotateCcw } from "lucide-react";
 import type { Breaker, Connection, ConnectionDetail, Lockout } from "@/bindings";
 import { BreakerBadge } from "@/components/BreakerBadge";
 import { Fact, Facts } from "@/components/Facts";
+import { LongText } from "@/components/LongText";
 import { notify, useReportError } from "@/components/notify";
 import { BackIn, RelativeTime } from "@/components/Time";
 import { Button } from "@/components/ui/button";
@@ -12,14 +13,20 @@ import { WhyNot } from "@/components/WhyNot";
 import { useChange } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { breakerNow, opensAt } from "@/lib/breaker";
-import { connectionState, type State } from "@/lib/connection-state";
+import { connectionState, type State, type StateWord } from "@/lib/connection-state";
 import { errorType } from "@/lib/error-type";
 import { lockReason } from "@/lib/lock-reason";
 import { useNow } from "@/lib/use-now";
 
-type ConnectionHealthProps = { detail: ConnectionDetail; providerName: string; readAt: number };
+type ConnectionHealthProps = {
+  detail: ConnectionDetail;
+  providerName: string;
+  readAt: number;
+  /** Leads to the place where another key is pasted. */
+  onReplaceKey(): void;
+};
 
-export function ConnectionHealth({ detail, providerName, readAt }: ConnectionHealthProps) {
+export function ConnectionHealth({ detail, providerName, readAt, onReplaceKey }: ConnectionHealthProps) {
   const messages = useMessages();
   const words = messages.connectionHealth;
   const format = useFormat();
@@ -29,7 +36,7 @@ export function ConnectionHealth({ detail, providerName, readAt }: ConnectionHea
   return (
     <section aria-label={words.title} className="flex flex-col gap-3">
       <h3 className="border-b pb-1.5 font-medium text-ink-soft text-xs">{words.title}</h3>
-      <Trouble connection={connection} />
+      <Trouble connection={connection} onReplaceKey={onReplaceKey} />
       <BreakerTrouble breaker={breaker} provider={connection.provider} providerName={providerName} readAt={readAt} />
       <Facts>
         <Fact label={words.breaker}>
@@ -63,7 +70,7 @@ export function ConnectionHealth({ detail, providerName, readAt }: ConnectionHea
 }
 
 /** Why routing passes it by and what brings it back, or the last error of one still in use; nothing while all is well. */
-function Trouble({ connection }: { connection: Connection }) {
+function Trouble({ connection, onReplaceKey }: { connection: Connection; onReplaceKey(): void }) {
   const messages = useMessages();
   const words = messages.connections;
   const { mechanisms } = messages.requests.story;
@@ -86,7 +93,7 @@ function Trouble({ connection }: { connection: Connection }) {
       <div className="flex flex-col items-start gap-2.5 rounded-md bg-sunken px-3 py-2.5">
         <div>
           <h4 className="text-ink-faint">{words.lastError}</h4>
-          <p className="select-text break-words">{connection.lastError}</p>
+          <LongText text={connection.lastError ?? ""} />
         </div>
         {clear}
       </div>
@@ -97,9 +104,24 @@ function Trouble({ connection }: { connection: Connection }) {
       mechanism={mechanisms[mechanismOf(state)]}
       reason={connection.lastError ?? messages.state[word]}
       until={state === "cooling" ? connection.rateLimitedUntil : null}
-      action={state !== "blocked" && clear}
+      action={
+        <>
+          {wantsKey(word) && (
+            <Button size="sm" onClick={onReplaceKey}>
+              <KeyRound aria-hidden />
+              {connection.hasCredential ? words.replaceKey : words.addKey}
+            </Button>
+          )}
+          {state !== "blocked" && clear}
+        </>
+      }
     />
   );
+}
+
+/** Whether another key is what helps. */
+function wantsKey(word: StateWord): boolean {
+  return word === "keyRefused" || word === "noKey" || word === "banned";
 }
 
 /** What says no, in the words that the story of a request uses for it. */
@@ -143,7 +165,11 @@ function LastError({ connection, at }: { connection: Connection; at: string }) {
   const told = connectionState(connection, now).state !== "ready";
   return (
     <Fact label={words.lastError}>
-      {!told && <span className="block">{lastError}</span>}
+      {!told && lastError && (
+        <span className="block">
+          <LongText text={lastError} />
+        </span>
+      )}
       <span className={told ? "" : "text-ink-faint text-xs"}>
         {errorCode !== null && `HTTP ${errorCode} · `}
         {lastErrorType && (
@@ -158,6 +184,9 @@ function LastError({ connection, at }: { connection: Connection; at: string }) {
   );
 }
 
+/** More of them are a list of their own. */
+const LOCKS_SHOWN = 6;
+
 function Locks({ connection, locks }: { connection: Connection; locks: readonly Lockout[] }) {
   const messages = useMessages();
   const words = messages.modelCooldowns;
@@ -167,7 +196,7 @@ function Locks({ connection, locks }: { connection: Connection; locks: readonly 
     <div>
       <h4 className="border-b pb-1.5 font-medium text-ink-soft text-xs">{messages.connectionHealth.locks}</h4>
       <ul>
-        {locks.map(({ model, reason, expiresAt }) => (
+        {locks.slice(0, LOCKS_SHOWN).map(({ model, reason, expiresAt }) => (
           <li key={model} className="flex min-h-10 items-center gap-3 border-b last:border-b-0">
             <span className="min-w-0 flex-1 truncate">
               <code className="font-mono" title={model}>
@@ -195,6 +224,11 @@ function Locks({ connection, locks }: { connection: Connection; locks: readonly 
           </li>
         ))}
       </ul>
+      {locks.length > LOCKS_SHOWN && (
+        <Link to="/settings/cooldowns" className="mt-2 inline-block text-accent-text hover:underline">
+          {messages.connectionHealth.allLocks(locks.length)}
+        </Link>
+      )}
     </div>
   );
 }

@@ -1,11 +1,12 @@
 /** One connection: what state it is in and why, a test, and its settings, each saved as soon as it is left. */
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { FlaskConical, Trash2 } from "lucide-react";
+import { useState } from "react";
 import type { CatalogProvider, Connection, ConnectionDetail } from "@/bindings";
 import { notify, useReportError } from "@/components/notify";
 import { ProbeResult } from "@/components/ProbeResult";
 import { SidePanel } from "@/components/SidePanel";
-import { ErrorState, SkeletonRows } from "@/components/States";
+import { ErrorState, Gone, SkeletonRows } from "@/components/States";
 import { ConnectionBadge } from "@/components/StatusBadge";
 import { RelativeTime } from "@/components/Time";
 import { Button } from "@/components/ui/button";
@@ -24,6 +25,7 @@ export function ConnectionPanel() {
   const catalog = useRead("catalog_providers", null);
   const provider = catalog.data?.providers.find((candidate) => candidate.id === providerId);
   const close = () => void navigate({ to: "/providers/$providerId", params: { providerId } });
+  const gone = detail.error?.code === "not_found";
 
   if (detail.data) {
     return (
@@ -37,9 +39,10 @@ export function ConnectionPanel() {
     );
   }
   return (
-    <SidePanel title={detail.error?.code === "not_found" ? messages.connections.notFound : "…"} onClose={close}>
+    <SidePanel title={messages.connections.one} onClose={close}>
       {detail.isPending && <SkeletonRows rows={6} height={64} />}
-      {detail.error && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
+      {gone && <Gone title={messages.connections.notFound} back={messages.connections.all} onBack={close} />}
+      {detail.error && !gone && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
     </SidePanel>
   );
 }
@@ -57,6 +60,7 @@ function LoadedPanel({ detail, readAt, provider, onClose }: LoadedPanelProps) {
   const { connection } = detail;
   const test = useChange("connection_test");
   const remove = useDelete(connection, onClose);
+  const [replacing, setReplacing] = useState(!connection.hasCredential && connection.authType !== "none");
 
   return (
     <SidePanel
@@ -90,8 +94,18 @@ function LoadedPanel({ detail, readAt, provider, onClose }: LoadedPanelProps) {
     >
       <div className="flex flex-col gap-6">
         {(test.data || test.isPending) && <ProbeResult outcome={test.data} running={test.isPending} />}
-        <ConnectionHealth detail={detail} providerName={provider?.name ?? connection.provider} readAt={readAt} />
-        <ConnectionSettings connection={connection} provider={provider} />
+        <ConnectionHealth
+          detail={detail}
+          providerName={provider?.name ?? connection.provider}
+          readAt={readAt}
+          onReplaceKey={() => setReplacing(true)}
+        />
+        <ConnectionSettings
+          connection={connection}
+          provider={provider}
+          replacing={replacing}
+          onReplacing={setReplacing}
+        />
         <Details connection={connection} />
       </div>
     </SidePanel>

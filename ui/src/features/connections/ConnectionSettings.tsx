@@ -14,9 +14,16 @@ import { allowsPrivateNetwork, baseUrlOf } from "@/lib/specific";
 import { ConnectionLimits } from "./ConnectionLimits";
 import { Group, SwitchRow, TextField } from "./parts";
 
-type Props = { connection: Connection; provider: CatalogProvider | undefined };
+type Props = {
+  connection: Connection;
+  provider: CatalogProvider | undefined;
+  /** Whether there is a place to paste another key. */
+  replacing: boolean;
+  onReplacing(replacing: boolean): void;
+};
 
-export function ConnectionSettings({ connection, provider }: Props) {
+export function ConnectionSettings(props: Props) {
+  const { connection, provider } = props;
   const messages = useMessages();
   const words = messages.connections;
   const update = useChange("connection_update");
@@ -43,7 +50,7 @@ export function ConnectionSettings({ connection, provider }: Props) {
           onSave={(name) => name && save({ name })}
         />
       </Group>
-      <Credential connection={connection} provider={provider} />
+      <Credential {...props} />
       <Group title={words.models}>
         <Field label={words.defaultModel} help={words.defaultModelHelp} error={refused("defaultModel")}>
           {(control) => (
@@ -88,11 +95,10 @@ export function ConnectionSettings({ connection, provider }: Props) {
   );
 }
 
-function Credential({ connection, provider }: Props) {
+function Credential({ connection, provider, replacing, onReplacing }: Props) {
   const messages = useMessages();
   const words = messages.connections;
   const isOptional = connection.authType === "none";
-  const [replacing, setReplacing] = useState(!connection.hasCredential && !isOptional);
   const [key, setKey] = useState("");
   const update = useChange("connection_update");
 
@@ -103,7 +109,7 @@ function Credential({ connection, provider }: Props) {
         onSuccess: () => {
           notify.done(words.keyReplaced);
           setKey("");
-          setReplacing(false);
+          onReplacing(false);
         },
       },
     );
@@ -113,7 +119,7 @@ function Credential({ connection, provider }: Props) {
       <div className="flex items-center justify-between gap-4">
         <CredentialState connection={connection} />
         {!replacing && (
-          <Button size="sm" onClick={() => setReplacing(true)}>
+          <Button size="sm" onClick={() => onReplacing(true)}>
             {connection.hasCredential ? words.replaceKey : words.addKey}
           </Button>
         )}
@@ -130,6 +136,8 @@ function Credential({ connection, provider }: Props) {
             {(control) => (
               <SecretInput
                 {...control}
+                // Whoever asked for the place wants to write in it; a connection that opens with it is read first.
+                autoFocus={connection.hasCredential}
                 placeholder={provider?.keyHint ?? ""}
                 value={key}
                 onChange={(event) => setKey(event.target.value)}
@@ -142,7 +150,7 @@ function Credential({ connection, provider }: Props) {
               {connection.hasCredential ? words.replaceKey : words.addKey}
             </Button>
             {(connection.hasCredential || isOptional) && (
-              <Button size="sm" onClick={() => setReplacing(false)}>
+              <Button size="sm" onClick={() => onReplacing(false)}>
                 {messages.common.cancel}
               </Button>
             )}
@@ -155,7 +163,8 @@ function Credential({ connection, provider }: Props) {
 
 function CredentialState({ connection }: { connection: Connection }) {
   const words = useMessages().connections;
-  if (connection.hasCredential) return <span>{words.keySet(connection.credentialTail ?? "…")}</span>;
+  const { credentialTail: tail } = connection;
+  if (connection.hasCredential) return <span>{tail ? words.keySet(tail) : words.keyIsSet}</span>;
   if (connection.authType === "none") return <span className="text-ink-soft">{words.keyNotNeeded}</span>;
   return <span className="text-blocked">{words.keyMissing}</span>;
 }

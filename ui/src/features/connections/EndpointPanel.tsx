@@ -1,4 +1,5 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { Node } from "@/bindings";
 import { NodeFields } from "@/components/NodeFields";
@@ -12,6 +13,7 @@ import { useMessages } from "@/i18n";
 import { draftOf, isComplete, toChange } from "@/lib/endpoint-draft";
 
 const route = getRouteApi("/providers/$providerId/endpoint");
+const FORM = "endpoint";
 
 /** Address and format of a custom endpoint. */
 export function EndpointPanel() {
@@ -20,16 +22,16 @@ export function EndpointPanel() {
   const { providerId } = route.useParams();
   const node = useRead("node_get", { id: providerId });
   const close = () => void navigate({ to: "/providers/$providerId", params: { providerId } });
+  if (node.data) return <EndpointForm key={node.data.node.updatedAt} node={node.data.node} onClose={close} />;
   return (
-    <SidePanel title={messages.nodes.editTitle(node.data?.node.name ?? "")} onClose={close}>
+    <SidePanel title={messages.providers.endpoint} onClose={close}>
       {node.isPending && <SkeletonRows rows={6} height={64} />}
       {node.error && <ErrorState error={node.error} onRetry={() => void node.refetch()} />}
-      {node.data && <EndpointForm key={node.data.node.updatedAt} node={node.data.node} onSaved={close} />}
     </SidePanel>
   );
 }
 
-function EndpointForm({ node, onSaved }: { node: Node; onSaved(): void }) {
+function EndpointForm({ node, onClose }: { node: Node; onClose(): void }) {
   const messages = useMessages();
   const words = messages.nodes;
   const navigate = useNavigate();
@@ -47,7 +49,7 @@ function EndpointForm({ node, onSaved }: { node: Node; onSaved(): void }) {
       {
         onSuccess: () => {
           notify.done(words.saved);
-          onSaved();
+          onClose();
         },
       },
     );
@@ -65,24 +67,32 @@ function EndpointForm({ node, onSaved }: { node: Node; onSaved(): void }) {
     );
 
   return (
-    <form onSubmit={save} className="flex flex-col gap-4">
-      <NodeFields fixed draft={draft} onChange={setDraft} refusal={update.error} />
-      {update.error && update.error.details.length === 0 && <ErrorLine error={update.error} />}
-      {remove.error && <ErrorLine error={remove.error} />}
-      <div className="flex items-center gap-2">
-        <Button variant="primary" type="submit" disabled={!isComplete(draft) || update.isPending}>
-          {words.save}
-        </Button>
-        <Button
-          variant="danger"
-          className="ml-auto"
-          disabled={inUse}
-          title={inUse ? words.deleteInUse : undefined}
-          onClick={() => setConfirming(true)}
-        >
-          {words.delete}
-        </Button>
-      </div>
+    <SidePanel
+      title={words.editTitle(node.name)}
+      onClose={onClose}
+      footer={
+        <>
+          <Button variant="primary" type="submit" form={FORM} disabled={!isComplete(draft) || update.isPending}>
+            {words.save}
+          </Button>
+          <Button
+            variant="danger"
+            className="ml-auto"
+            disabled={inUse}
+            title={inUse ? words.deleteInUse : undefined}
+            onClick={() => setConfirming(true)}
+          >
+            <Trash2 aria-hidden />
+            {words.delete}
+          </Button>
+        </>
+      }
+    >
+      <form id={FORM} onSubmit={save} className="flex flex-col gap-4">
+        <NodeFields fixed draft={draft} onChange={setDraft} refusal={update.error} />
+        {update.error && update.error.details.length === 0 && <ErrorLine error={update.error} />}
+        {remove.error && <ErrorLine error={remove.error} />}
+      </form>
       <Dialog
         open={confirming}
         onOpenChange={setConfirming}
@@ -97,6 +107,6 @@ function EndpointForm({ node, onSaved }: { node: Node; onSaved(): void }) {
           </>
         }
       />
-    </form>
+    </SidePanel>
   );
 }

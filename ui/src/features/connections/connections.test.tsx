@@ -65,6 +65,33 @@ describe("adding a connection", () => {
 const queueSettings = { settings_fields: () => ({ fields: [...resilienceFields] }) };
 
 describe("a connection's panel", () => {
+  it("leads from a refused key to the place for another one", async () => {
+    const refused = connection("c1", { name: "Work", testStatus: "expired", lastError: "invalid api key" });
+    const { user } = open("/providers/anthropic/connections/c1", fakeHost(world({ connections: [refused] })));
+    const trouble = await screen.findByRole("region", { name: "Why it is left out" });
+    await user.click(within(trouble).getByRole("button", { name: "Replace key" }));
+    await waitFor(() => expect(screen.getByLabelText("New key")).toHaveFocus());
+  });
+
+  it("says in a few words what somebody else said in many, and the rest when asked", async () => {
+    const many = "the cluster is out of breath ".repeat(70).trim();
+    const failing = connection("c1", { name: "Work", testStatus: "unavailable", lastError: many });
+    const { user } = open("/providers/anthropic/connections/c1", fakeHost(world({ connections: [failing] })));
+    const more = await screen.findByRole("button", { name: "Show all of it" });
+    expect(screen.getByText(many)).toHaveClass("line-clamp-4");
+    await user.click(more);
+    expect(screen.getByText(many)).not.toHaveClass("line-clamp-4");
+    expect(screen.getByRole("button", { name: "Show less" })).toHaveAttribute("aria-expanded", "true");
+  });
+
+  it("says that it is gone, with the way back", async () => {
+    const host = fakeHost({ ...world(), connection_get: () => refuse({ code: "not_found" }) });
+    const { user, path } = open("/providers/anthropic/connections/nobody", host);
+    expect(await screen.findByRole("heading", { name: "This connection no longer exists" })).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "All connections" }));
+    await waitFor(() => expect(path()).toBe("/providers/anthropic"));
+  });
+
   const cooling = connection("c1", {
     name: "Work",
     testStatus: "unavailable",

@@ -6,6 +6,7 @@ import { RING_FULL_MS, StatusBadge } from "@/components/StatusBadge";
 import { useUntil } from "@/components/Time";
 import { Button, buttonClass } from "@/components/ui/button";
 import { useFormat, useMessages } from "@/i18n";
+import { terminalWord } from "@/lib/connection-state";
 import { isClearable, type LiveRow, statusSign } from "@/lib/cooldown-row";
 import { errorType } from "@/lib/error-type";
 import { lockReason } from "@/lib/lock-reason";
@@ -170,7 +171,7 @@ function Status({ row }: { row: LiveRow }) {
       `${model}: ${lockReason(reason, messages)}, ${format.clockSeconds(Date.parse(expiresAt))}`,
   );
   const word = {
-    terminal: terminalWord(row.testStatus, messages.state),
+    terminal: messages.state[terminalWord(row) ?? "terminal"],
     model_locked: words.lockedModels(row.lockouts.length),
     cooling_down: messages.state.cooling,
     unavailable: row.isActive ? messages.state.unavailable : messages.state.off,
@@ -191,17 +192,4 @@ function Status({ row }: { row: LiveRow }) {
       )}
     </span>
   );
-}
-
-function terminalWord(testStatus: string, words: ReturnType<typeof useMessages>["state"]): string {
-  switch (testStatus) {
-    case "banned":
-      return words.banned;
-    case "expired":
-      return words.expired;
-    case "credits_exhausted":
-      return words.creditsExhausted;
-    default:
-      return words.terminal;
-  }
 }

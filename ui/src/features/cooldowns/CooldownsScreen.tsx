@@ -89,7 +89,7 @@ function Filters({ rows, search, nameOf }: FiltersProps) {
     <>
       <Select
         aria-label={words.status}
-        className="max-w-56"
+        className="w-full max-w-56"
         value={search.status ?? "out"}
         options={statusFilters.map((value) => ({ value, label: `${words.statuses[value]} (${count(value)})` }))}
         onChange={(status) => {
@@ -100,7 +100,7 @@ function Filters({ rows, search, nameOf }: FiltersProps) {
       {providers.size > 1 && (
         <Select
           aria-label={words.provider}
-          className="max-w-44"
+          className="w-full max-w-44"
           value={search.provider ?? ""}
           options={[
             { value: "", label: words.anyProvider },
@@ -141,10 +141,15 @@ function Clear({ shown, selection, search, nameOf, busy, clear }: ClearProps) {
     );
   }
   const { provider } = search;
+  const isPossible = shown.some(isClearable);
   const action = provider ? words.clearProvider(nameOf(provider)) : words.clearAll;
   return (
     <>
-      <Button disabled={busy || !shown.some(isClearable)} onClick={() => setAsking(true)}>
+      <Button
+        disabled={busy || !isPossible}
+        title={isPossible ? undefined : words.nothingToClear}
+        onClick={() => setAsking(true)}
+      >
         {action}
       </Button>
       <Confirm

@@ -5,7 +5,7 @@ import { BreakerBadge } from "@/components/BreakerBadge";
 import { Cause } from "@/components/Cause";
 import { MechanismBadge, useReason } from "@/components/Exclusion";
 import { Fact, Facts } from "@/components/Facts";
-import { Section } from "@/components/Field";
+import { Field, Section } from "@/components/Field";
 import { ModelPicker } from "@/components/ModelPicker";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
@@ -38,16 +38,19 @@ export function ExplainScreen() {
   ];
   return (
     <Screen title={words.title} help={words.help}>
-      <ModelPicker
-        label={words.model}
-        className="max-w-[480px]"
-        value={model ?? ""}
-        none={words.pick}
-        models={names}
-        onChange={(chosen) =>
-          void navigate({ to: "/monitoring/explain", search: chosen ? { model: chosen } : {}, replace: true })
-        }
-      />
+      <Field label={words.model} className="max-w-[480px]">
+        {(control) => (
+          <ModelPicker
+            control={control}
+            value={model ?? ""}
+            none={words.pick}
+            models={names}
+            onChange={(chosen) =>
+              void navigate({ to: "/monitoring/explain", search: chosen ? { model: chosen } : {}, replace: true })
+            }
+          />
+        )}
+      </Field>
       {model ? (
         <Answer key={model} model={model} />
       ) : (

@@ -24,6 +24,7 @@ export function FlagsScreen() {
   const found = flags.filter((flag) => matches(flag, filter, words));
   return (
     <Screen
+      narrow
       title={words.title}
       help={words.help}
       actions={<FilterInput label={words.filter} value={filter} onChange={setFilter} />}
@@ -117,7 +118,7 @@ function FlagControl({ id, flag, disabled, onSet }: FlagControlProps) {
   return (
     <Select
       {...control}
-      className="w-40"
+      className="w-64"
       value={String(flag.value)}
       options={flag.choices.map((value) => ({ value, label: written(value, messages) }))}
       onChange={onSet}

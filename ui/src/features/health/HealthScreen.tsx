@@ -1,5 +1,5 @@
 /** Is every provider well? Their breakers with the last hour, and the facts of the gateway itself. */
-import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import type { BreakerDetail } from "@/bindings";
 import { BreakerBadge, BreakerRibbon } from "@/components/BreakerBadge";
@@ -9,7 +9,7 @@ import { Section } from "@/components/Field";
 import { notify, useReportError } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
-import { Button } from "@/components/ui/button";
+import { Button, buttonClass } from "@/components/ui/button";
 import { useBreakerReset } from "@/components/use-breaker-reset";
 import { useChange, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
@@ -44,7 +44,17 @@ export function HealthScreen() {
         <Section title={words.providers} help={words.providersHelp}>
           {breakers.isPending && <SkeletonRows rows={4} />}
           {breakers.error && <ErrorState error={breakers.error} onRetry={() => void breakers.refetch()} />}
-          {breakers.data && live.length === 0 && <EmptyState title={words.emptyTitle} help={words.emptyHelp} />}
+          {breakers.data && live.length === 0 && (
+            <EmptyState
+              title={words.emptyTitle}
+              help={words.emptyHelp}
+              action={
+                <Link to="/settings/agents" className={buttonClass()}>
+                  {messages.home.connectAgent}
+                </Link>
+              }
+            />
+          )}
           {live.length > 0 && (
             <DataTable
               label={words.providers}

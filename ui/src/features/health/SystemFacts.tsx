@@ -2,7 +2,7 @@ import { Fact, Facts } from "@/components/Facts";
 import { ErrorState, SkeletonRows } from "@/components/States";
 import { StatusBadge } from "@/components/StatusBadge";
 import { Elapsed } from "@/components/Time";
-import { useLive, useRead } from "@/host/queries";
+import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { countStates } from "@/lib/connection-state";
 import { useNow } from "@/lib/use-now";
@@ -14,12 +14,10 @@ export function SystemFacts() {
   const format = useFormat();
   const health = useRead("health_get", null);
   const list = useRead("connections_list", {});
-  const live = useLive();
   const now = useNow();
   if (health.isPending) return <SkeletonRows rows={4} height={28} />;
   if (health.error) return <ErrorState error={health.error} onRetry={() => void health.refetch()} />;
-  const { status, system, uptime, timestamp, activeConnections, rateLimitStatus, store } = health.data;
-  const queued = live?.queued ?? Object.values(rateLimitStatus).reduce((sum, limit) => sum + limit.queued, 0);
+  const { status, system, uptime, timestamp, store } = health.data;
   const connections = list.data?.connections ?? [];
   const counts = countStates(connections, now);
   const told = [
@@ -41,7 +39,6 @@ export function SystemFacts() {
         <Fact label={words.uptime}>
           <Elapsed since={new Date(Date.parse(timestamp) - uptime * 1_000).toISOString()} />
         </Fact>
-        <Fact label={words.inFlight}>{words.requests(live?.inFlight ?? activeConnections, queued)}</Fact>
         <Fact label={words.connections}>{told.filter(Boolean).join(" · ")}</Fact>
         <Fact label={words.log}>
           {store.dropped > 0 ? (

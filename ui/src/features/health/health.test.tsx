@@ -64,7 +64,7 @@ describe("Monitoring → Health", () => {
     const host = fakeHost(gateway({ breakers: [ollama(), openAi()] }));
     const { user } = open(at, host);
     await user.click(await screen.findByRole("button", { name: "Reset the breaker of OpenAI" }));
-    expect(await screen.findByText("All 2 providers in use work.")).toBeVisible();
+    expect(await screen.findByText("2 providers are in use, and all of them work.")).toBeVisible();
     expect(host.calls("breaker_reset")).toEqual([{ id: "openai" }]);
   });
 
@@ -73,7 +73,7 @@ describe("Monitoring → Health", () => {
     const { user } = open(at, host);
     await user.click(await screen.findByRole("button", { name: "Reset all" }));
     await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Reset all" }));
-    expect(await screen.findByText("All 2 providers in use work.")).toBeVisible();
+    expect(await screen.findByText("2 providers are in use, and all of them work.")).toBeVisible();
     expect(host.calls("resilience_reset")).toHaveLength(1);
   });
 

@@ -30,7 +30,19 @@ describe("Home", () => {
     requests.unshift(request("r2", { agent: "codex", outcome: "failure", status: 502 }));
     host.announce("requests");
     await within(list).findByText("Codex");
-    expect(within(list).getByText("Failed · 502")).toBeVisible();
+    expect(within(list).getByText("Failed")).toBeVisible();
+    expect(within(list).getByText("502")).toBeVisible();
+  });
+
+  it("leads from the sentence to the screen that names whom it is about", async () => {
+    const resting = connection("c2", { rateLimitedUntil: new Date(Date.now() + 600_000).toISOString() });
+    const { unmount } = open("/home", fakeHost(world({ connections: [connection("c1"), resting] })));
+    expect(await screen.findByRole("link", { name: "See why" })).toHaveAttribute("href", "/monitoring/cooldowns");
+    unmount();
+
+    open("/home", fakeHost(world({ connections: [connection("c1")] })));
+    await screen.findByRole("heading", { level: 1, name: "1 connection ready" });
+    expect(screen.queryByRole("link", { name: "See why" })).not.toBeInTheDocument();
   });
 
   it("lists what is left of the set-up until it is dismissed", async () => {

@@ -68,7 +68,7 @@ function NoRequests() {
       help={isNew ? words.startSetupHelp : words.noRequestsHelp}
       action={
         isNew ? (
-          <Link to="/setup" className={buttonClass({ variant: "secondary" })}>
+          <Link to="/setup" className={buttonClass({ variant: "primary" })}>
             {words.startSetup}
           </Link>
         ) : (
@@ -104,10 +104,27 @@ function Sentence() {
     ? { state: "blocked" as const, text: messages.home.unreachable }
     : sentence(counts, stopped, messages, format);
   return (
-    <h1 className="flex items-baseline gap-3 font-semibold text-xl tracking-tight">
-      <StateSign state={state} className="size-4 translate-y-px" />
-      <span className="min-w-0">{text}</span>
-    </h1>
+    <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+      <h1 className="flex items-baseline gap-3 font-semibold text-xl tracking-tight">
+        <StateSign state={state} className="size-4 translate-y-px" />
+        <span className="min-w-0">{text}</span>
+      </h1>
+      {stopped > 0 ? (
+        <Why to="/monitoring/health" />
+      ) : (
+        counts.attention + counts.cooling + counts.degraded > 0 && <Why to="/monitoring/cooldowns" />
+      )}
+    </div>
+  );
+}
+
+/** From the sentence to the screen that names whom it is about. */
+function Why({ to }: { to: "/monitoring/health" | "/monitoring/cooldowns" }) {
+  return (
+    <Link to={to} className="inline-flex items-center gap-1 text-accent-text hover:underline">
+      {useMessages().home.seeWhy}
+      <ArrowRight aria-hidden className="size-3.5" />
+    </Link>
   );
 }
 
@@ -144,6 +161,9 @@ function Address() {
   const messages = useMessages();
   const words = messages.home;
   const app = useRead("app_get", null);
+  const connections = useRead("connections_list", {});
+  // Without a connection the address leads nowhere yet: something else is to be done first.
+  const leads = connections.data?.connections.length !== 0;
   const address = app.data ? baseUrl(app.data.url, "chat") : "";
   return (
     <div className="min-w-0">
@@ -155,7 +175,7 @@ function Address() {
         >
           {app.data ? address : <Skeleton className="h-3 w-44" />}
         </code>
-        <CopyButton wide primary text={address} label={messages.common.copyOf(address)} />
+        <CopyButton wide primary={leads} text={address} label={messages.common.copyOf(address)} />
         <Link to="/settings/agents" className="ml-1 inline-flex items-center gap-1 text-accent-text hover:underline">
           {words.otherAddresses}
           <ArrowRight aria-hidden className="size-3.5" />

@@ -7,7 +7,7 @@ import { Confirm } from "@/components/Confirm";
 import { KeyBadge } from "@/components/KeyBadge";
 import { notify, useReportError } from "@/components/notify";
 import { SidePanel } from "@/components/SidePanel";
-import { EmptyState, ErrorLine, ErrorState, SkeletonRows } from "@/components/States";
+import { ErrorLine, ErrorState, Gone, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -32,9 +32,7 @@ export function KeyPanel() {
     <SidePanel title={words.one} onClose={close}>
       {keys.isPending && <SkeletonRows rows={6} height={64} />}
       {keys.error && <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />}
-      {keys.data && (
-        <EmptyState title={words.notFound} help={words.help} action={<Button onClick={close}>{words.all}</Button>} />
-      )}
+      {keys.data && <Gone title={words.notFound} back={words.all} onBack={close} />}
     </SidePanel>
   );
 }

@@ -1,15 +1,11 @@
 import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Key } from "@/bindings";
 import { type Column, DataTable } from "@/components/DataTable";
-import { FilterInput } from "@/components/FilterInput";
 import { KeyBadge } from "@/components/KeyBadge";
+import { ListScreen } from "@/components/ListScreen";
 import { useReportError } from "@/components/notify";
-import { Screen } from "@/components/Screen";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { RelativeTime } from "@/components/Time";
-import { Button } from "@/components/ui/button";
 import { Switch } from "@/components/ui/switch";
 import { useChange, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
@@ -17,7 +13,6 @@ import { keyState } from "@/lib/key-state";
 import { useNow } from "@/lib/use-now";
 import { NearestLimit } from "./LimitUse";
 
-const FILTER_ABOVE = 5;
 const idOf = (key: Key) => key.id;
 
 /** The keys that agents show to be let in. */
@@ -37,33 +32,18 @@ export function KeysScreen() {
   const now = useNow();
   const columns = useColumns();
 
-  const addButton = (
-    <Button variant="primary" onClick={() => void navigate({ to: "/settings/keys/add" })}>
-      <Plus aria-hidden />
-      {words.add}
-    </Button>
-  );
-
   return (
     <>
-      <Screen
+      <ListScreen
         title={words.title}
         help={words.help}
-        actions={
-          all &&
-          all.length > 0 && (
-            <>
-              {all.length > FILTER_ABOVE && (
-                <FilterInput label={words.filter} value={filter} onChange={setFilter} className="w-52" />
-              )}
-              {addButton}
-            </>
-          )
-        }
+        read={keys}
+        count={all?.length}
+        found={shown.length}
+        filter={{ label: words.filter, value: filter, onChange: setFilter }}
+        add={{ label: words.add, run: () => void navigate({ to: "/settings/keys/add" }) }}
+        empty={{ title: words.emptyTitle, help: words.emptyHelp }}
       >
-        {keys.isPending && <SkeletonRows rows={3} />}
-        {keys.error && <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />}
-        {all?.length === 0 && <EmptyState title={words.emptyTitle} help={words.emptyHelp} action={addButton} />}
         {shown.length > 0 && (
           <DataTable
             label={words.title}
@@ -75,10 +55,7 @@ export function KeysScreen() {
             faded={(key) => keyState(key, now).state === "terminal"}
           />
         )}
-        {all && all.length > 0 && shown.length === 0 && (
-          <p className="py-6 text-ink-faint">{messages.common.noMatch(filter)}</p>
-        )}
-      </Screen>
+      </ListScreen>
       <Outlet />
     </>
   );
@@ -91,7 +68,7 @@ function useColumns(): Column<Key>[] {
     {
       id: "name",
       header: heads.name,
-      width: "minmax(112px, 1.4fr)",
+      width: "minmax(128px, 2fr)",
       cell: (key) => (
         <span className="font-medium" title={key.name}>
           {key.name}
@@ -109,7 +86,7 @@ function useColumns(): Column<Key>[] {
       ),
     },
     { id: "state", header: heads.state, width: "minmax(96px, 0.7fr)", cell: (key) => <KeyBadge apiKey={key} /> },
-    { id: "opens", header: heads.opens, width: "minmax(112px, 1.4fr)", cell: (key) => <Opens apiKey={key} /> },
+    { id: "opens", header: heads.opens, width: "minmax(96px, 1.4fr)", cell: (key) => <Opens apiKey={key} /> },
     { id: "used", header: heads.used, width: "112px", cell: (key) => <NearestLimit apiKey={key} /> },
     {
       id: "created",

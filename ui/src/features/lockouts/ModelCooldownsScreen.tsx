@@ -11,6 +11,7 @@ import { useSelection, useSelectionColumn } from "@/components/Selection";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { BackIn } from "@/components/Time";
 import { Button, buttonClass } from "@/components/ui/button";
+import { useProviderNames } from "@/components/use-provider-names";
 import { useChange, useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { lockReason } from "@/lib/lock-reason";
@@ -24,19 +25,22 @@ export function ModelCooldownsScreen() {
   const navigate = useNavigate();
   const [filter, setFilter] = useState("");
   const list = useRead("model_cooldowns_list", null);
+  const nameOf = useProviderNames();
   const resting = useResting(list.data?.items);
   const wanted = filter.trim().toLowerCase();
   const shown = useMemo(
     () =>
       resting.filter((lock) =>
-        [lock.model, lock.connectionName, lock.provider].some((text) => text.toLowerCase().includes(wanted)),
+        [lock.model, lock.connectionName, lock.provider, nameOf(lock.provider)].some((text) =>
+          text.toLowerCase().includes(wanted),
+        ),
       ),
-    [resting, wanted],
+    [resting, wanted, nameOf],
   );
   const keys = useMemo(() => shown.map(keyOf), [shown]);
   const selection = useSelection(keys);
   const enable = useEnable();
-  const columns = useColumns(selection, enable);
+  const columns = useColumns(selection, enable, nameOf);
   const chosen = shown.filter((lock) => selection.has(keyOf(lock)));
 
   return (
@@ -131,7 +135,11 @@ function useEnable() {
 
 type Enable = ReturnType<typeof useEnable>;
 
-function useColumns(selection: ReturnType<typeof useSelection>, enable: Enable): Column<ModelCooldown>[] {
+function useColumns(
+  selection: ReturnType<typeof useSelection>,
+  enable: Enable,
+  nameOf: (provider: string) => string,
+): Column<ModelCooldown>[] {
   const messages = useMessages();
   const words = messages.modelCooldowns;
   const format = useFormat();
@@ -170,7 +178,7 @@ function useColumns(selection: ReturnType<typeof useSelection>, enable: Enable):
       roomy: true,
       cell: ({ provider }) => (
         <span className="text-ink-soft" title={provider}>
-          {provider}
+          {nameOf(provider)}
         </span>
       ),
     },

@@ -17,6 +17,7 @@ export function ModelLockoutScreen() {
   const fields = settingsUnder(read.data?.fields ?? [], "modelLockout");
   return (
     <Screen
+      narrow
       title={words.title}
       help={words.help}
       actions={

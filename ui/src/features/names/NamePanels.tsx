@@ -7,7 +7,7 @@ import { Field } from "@/components/Field";
 import { ModelPicker } from "@/components/ModelPicker";
 import { notify, useReportError } from "@/components/notify";
 import { SidePanel } from "@/components/SidePanel";
-import { EmptyState, ErrorLine, ErrorState, SkeletonRows } from "@/components/States";
+import { ErrorLine, ErrorState, Gone, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import type { HostError } from "@/host";
@@ -15,29 +15,30 @@ import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 
 const route = getRouteApi("/settings/names/$nameId");
+const FORM = "model-name";
 
 export function AddNamePanel() {
   const words = useMessages().names;
   const close = useClose();
   const create = useChange("alias_create");
   return (
-    <SidePanel title={words.addTitle} onClose={close}>
-      <NameForm
-        alias=""
-        target=""
-        action={words.create}
-        isPending={create.isPending}
-        refusal={create.error}
-        onSave={(draft) =>
-          create.mutate(draft, {
-            onSuccess: () => {
-              notify.done(words.saved(draft.alias));
-              close();
-            },
-          })
-        }
-      />
-    </SidePanel>
+    <NameForm
+      title={words.addTitle}
+      onClose={close}
+      alias=""
+      target=""
+      action={words.create}
+      isPending={create.isPending}
+      refusal={create.error}
+      onSave={(draft) =>
+        create.mutate(draft, {
+          onSuccess: () => {
+            notify.done(words.saved(draft.alias));
+            close();
+          },
+        })
+      }
+    />
   );
 }
 
@@ -52,9 +53,7 @@ export function NamePanel() {
     <SidePanel title={words.one} onClose={close}>
       {aliases.isPending && <SkeletonRows rows={2} height={64} />}
       {aliases.error && <ErrorState error={aliases.error} onRetry={() => void aliases.refetch()} />}
-      {aliases.data && (
-        <EmptyState title={words.notFound} help={words.help} action={<Button onClick={close}>{words.all}</Button>} />
-      )}
+      {aliases.data && <Gone title={words.notFound} back={words.all} onBack={close} />}
     </SidePanel>
   );
 }
@@ -83,36 +82,38 @@ function LoadedPanel({ alias, onClose }: { alias: Alias; onClose(): void }) {
   };
 
   return (
-    <SidePanel title={words.editTitle(alias.alias)} onClose={onClose}>
-      <NameForm
-        alias={alias.alias}
-        target={alias.target}
-        action={words.save}
-        isPending={update.isPending}
-        refusal={update.error}
-        onSave={(draft) =>
-          update.mutate(
-            { id: alias.id, ...draft },
-            {
-              onSuccess: () => {
-                notify.done(words.saved(draft.alias));
-                onClose();
-              },
+    <NameForm
+      title={words.editTitle(alias.alias)}
+      onClose={onClose}
+      alias={alias.alias}
+      target={alias.target}
+      action={words.save}
+      isPending={update.isPending}
+      refusal={update.error}
+      onSave={(draft) =>
+        update.mutate(
+          { id: alias.id, ...draft },
+          {
+            onSuccess: () => {
+              notify.done(words.saved(draft.alias));
+              onClose();
             },
-          )
-        }
-        aside={
-          <Button variant="danger" className="ml-auto" onClick={deleteName}>
-            <Trash2 aria-hidden />
-            {words.delete}
-          </Button>
-        }
-      />
-    </SidePanel>
+          },
+        )
+      }
+      aside={
+        <Button variant="danger" className="ml-auto" onClick={deleteName}>
+          <Trash2 aria-hidden />
+          {words.delete}
+        </Button>
+      }
+    />
   );
 }
 
 type NameFormProps = {
+  title: string;
+  onClose(): void;
   alias: string;
   target: string;
   action: string;
@@ -122,7 +123,7 @@ type NameFormProps = {
   aside?: ReactNode;
 };
 
-function NameForm({ action, isPending, refusal, onSave, aside, ...initial }: NameFormProps) {
+function NameForm({ title, onClose, action, isPending, refusal, onSave, aside, ...initial }: NameFormProps) {
   const words = useMessages().names;
   const [alias, setAlias] = useState(initial.alias);
   const [target, setTarget] = useState(initial.target);
@@ -136,37 +137,49 @@ function NameForm({ action, isPending, refusal, onSave, aside, ...initial }: Nam
     if (alias.trim() && target && !spaced) onSave({ alias: alias.trim(), target });
   };
   return (
-    <form onSubmit={save} className="flex flex-col gap-4">
-      <Field label={words.name} help={words.nameHelp} error={spaced ? words.nameSpaces : nameError}>
-        {(control) => (
-          <Input
-            {...control}
-            mono
-            data-autofocus
-            value={alias}
-            maxLength={120}
-            onChange={(event) => setAlias(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label={words.target} help={words.targetHelp} error={refusal?.field("target")}>
-        {(control) => (
-          <ModelPicker
-            control={control}
-            value={target}
-            models={models.data?.models.map((model) => model.qualified) ?? []}
-            onChange={setTarget}
-          />
-        )}
-      </Field>
-      {refusal && !placed && <ErrorLine error={refusal} />}
-      <div className="flex items-center gap-2">
-        <Button variant="primary" type="submit" disabled={!alias.trim() || !target || spaced || isPending}>
-          {action}
-        </Button>
-        {aside}
-      </div>
-    </form>
+    <SidePanel
+      title={title}
+      onClose={onClose}
+      footer={
+        <>
+          <Button
+            variant="primary"
+            type="submit"
+            form={FORM}
+            disabled={!alias.trim() || !target || spaced || isPending}
+          >
+            {action}
+          </Button>
+          {aside}
+        </>
+      }
+    >
+      <form id={FORM} onSubmit={save} className="flex flex-col gap-4">
+        <Field label={words.name} help={words.nameHelp} error={spaced ? words.nameSpaces : nameError}>
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              data-autofocus
+              value={alias}
+              maxLength={120}
+              onChange={(event) => setAlias(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={words.target} help={words.targetHelp} error={refusal?.field("target")}>
+          {(control) => (
+            <ModelPicker
+              control={control}
+              value={target}
+              models={models.data?.models.map((model) => model.qualified) ?? []}
+              onChange={setTarget}
+            />
+          )}
+        </Field>
+        {refusal && !placed && <ErrorLine error={refusal} />}
+      </form>
+    </SidePanel>
   );
 }
 

@@ -181,6 +181,10 @@ function useOrder(provider: string, saved: readonly Connection[]) {
 
 function KeyTail({ connection }: { connection: Connection }) {
   const words = useMessages().connections;
+  // The end of a short key would give too much of it away.
+  if (connection.hasCredential && !connection.credentialTail) {
+    return <span className="text-ink-faint">{words.keyStored}</span>;
+  }
   if (!connection.credentialTail) {
     return connection.authType === "none" ? (
       <span className="text-ink-faint">{words.noKeyNeeded}</span>

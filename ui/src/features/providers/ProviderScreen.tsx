@@ -1,7 +1,8 @@
 import { getRouteApi, Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
-import { ChevronLeft, FlaskConical, Pencil, Plus } from "lucide-react";
+import { FlaskConical, Pencil, Plus } from "lucide-react";
 import { useState } from "react";
 import type { CatalogProvider } from "@/bindings";
+import { BackLink } from "@/components/BackLink";
 import { BreakerBadge } from "@/components/BreakerBadge";
 import { CopyButton } from "@/components/CopyButton";
 import { FilterInput } from "@/components/FilterInput";
@@ -14,7 +15,8 @@ import { breakerNow } from "@/lib/breaker";
 import { useNow } from "@/lib/use-now";
 import { AccountTurns } from "./AccountTurns";
 import { ConnectionTable } from "./ConnectionTable";
-import { SwitchAllMenu } from "./SwitchAllMenu";
+import { InCombos } from "./InCombos";
+import { ProviderMenu } from "./ProviderMenu";
 import { useConnectionsTest } from "./use-connections-test";
 
 const route = getRouteApi("/providers/$providerId");
@@ -44,15 +46,7 @@ export function ProviderScreen() {
   return (
     <>
       <Screen
-        before={
-          <Link
-            to="/providers"
-            className="-ml-1 inline-flex items-center gap-0.5 rounded-sm pr-1 text-ink-faint hover:text-ink"
-          >
-            <ChevronLeft aria-hidden className="size-4" />
-            {words.back}
-          </Link>
-        }
+        before={<BackLink to="/providers">{words.back}</BackLink>}
         title={provider?.name ?? providerId}
         help={provider && <Facts provider={provider} />}
         actions={
@@ -65,7 +59,7 @@ export function ProviderScreen() {
                 <FlaskConical aria-hidden />
                 {test.running ? words.testingAll : words.testAll}
               </Button>
-              <SwitchAllMenu connections={list} />
+              <ProviderMenu providerId={providerId} connections={list} />
               {addButton}
             </>
           )
@@ -96,6 +90,7 @@ export function ProviderScreen() {
           />
         )}
         {list.length > 1 && <AccountTurns providerId={providerId} connections={list} />}
+        {provider && list.length > 0 && <InCombos providerId={providerId} name={provider.name} />}
       </Screen>
       <Outlet />
     </>

@@ -65,6 +65,17 @@ export function ProvidersScreen() {
       ),
     },
     {
+      id: "prefix",
+      header: words.columns.prefix,
+      width: "minmax(110px, 1fr)",
+      roomy: true,
+      cell: (row) => (
+        <code className="font-mono text-ink-soft" title={words.prefixHelp(row.prefix)}>
+          {row.prefix}/
+        </code>
+      ),
+    },
+    {
       id: "state",
       header: words.columns.state,
       width: "minmax(150px, 3fr)",
@@ -76,17 +87,6 @@ export function ProvidersScreen() {
       ),
     },
     { id: "connections", header: words.columns.connections, width: "96px", align: "end", cell: (row) => row.total },
-    {
-      id: "prefix",
-      header: words.columns.prefix,
-      width: "minmax(110px, 1fr)",
-      roomy: true,
-      cell: (row) => (
-        <code className="font-mono text-ink-soft" title={words.prefixHelp(row.prefix)}>
-          {row.prefix}/
-        </code>
-      ),
-    },
     {
       id: "lastUsed",
       header: words.columns.lastUsed,

@@ -12,6 +12,9 @@ import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { useNow } from "@/lib/use-now";
 
+/** What it is about, how full it is, how much that is. */
+const columnsClass = "grid grid-cols-[minmax(96px,200px)_minmax(48px,1fr)_minmax(128px,200px)] items-center gap-x-3";
+
 export function Pool({ pool }: { pool: QuotaPool }) {
   const words = useMessages().pools;
   const state = useRead("quota_pool_state", { id: pool.id });
@@ -51,7 +54,7 @@ function PoolState({ state }: { state: QuotaPoolState }) {
           pool={state.pool.name}
         />
       ))}
-      <ul aria-label={words.accountsOf(state.pool.name)} className="flex flex-wrap gap-x-8 gap-y-1.5">
+      <ul aria-label={words.accountsOf(state.pool.name)} className="flex flex-col gap-1.5 border-t pt-4">
         {state.accounts.map((account) => (
           <Account key={account.connectionId} account={account} />
         ))}
@@ -73,7 +76,7 @@ function Limit({ dimension, keys, index, pool }: LimitProps) {
   const part = Math.max(dimension.used / dimension.limit, dimension.measured ?? 0);
   return (
     <div className="min-w-0">
-      <div className="grid grid-cols-[minmax(96px,200px)_minmax(48px,1fr)_minmax(128px,200px)] items-center gap-x-3">
+      <div className={columnsClass}>
         <h3 className="truncate font-medium">{label}</h3>
         <Meter part={part} tone={toneOf(part, dimension.strict)} label={words.meter(label, pool)} text={used} />
         <span className="text-right text-ink-soft">{used}</span>
@@ -115,7 +118,7 @@ function KeyRow({ state, dimension, index, label, withStanding }: KeyRowProps) {
   const text = amount(used, share, dimension);
   const part = share > 0 ? used / share : null;
   return (
-    <li className="grid grid-cols-[minmax(96px,200px)_minmax(48px,1fr)_minmax(128px,200px)] items-center gap-x-3">
+    <li className={columnsClass}>
       <span className="min-w-0 pl-3">
         <span className="block truncate" title={name}>
           {name}
@@ -152,12 +155,12 @@ function Account({ account }: { account: QuotaAccountState }) {
   const words = useMessages().pools;
   const { connectionId, provider, name, saturated, inFlight, maxConcurrent } = account;
   return (
-    <li className="flex min-w-0 max-w-full items-baseline gap-2">
+    <li className={columnsClass}>
       <Link
         to="/providers/$providerId/connections/$connectionId"
         params={{ providerId: provider, connectionId }}
         title={name}
-        className="min-w-0 truncate hover:underline"
+        className="min-w-0 max-w-full justify-self-start truncate hover:underline"
       >
         {name}
       </Link>
@@ -165,9 +168,8 @@ function Account({ account }: { account: QuotaAccountState }) {
         state={saturated ? "blocked" : "ready"}
         word={saturated ? words.saturated : words.notSaturated}
         title={saturated ? words.saturatedHelp : words.notSaturatedHelp}
-        className="shrink-0 text-xs"
       />
-      <span className="shrink-0 text-ink-faint text-xs">{words.underWay(inFlight, maxConcurrent)}</span>
+      <span className="text-right text-ink-soft">{words.underWay(inFlight, maxConcurrent)}</span>
     </li>
   );
 }

@@ -6,7 +6,7 @@ import type { QuotaPool } from "@/bindings";
 import { Confirm } from "@/components/Confirm";
 import { notify, useReportError } from "@/components/notify";
 import { SidePanel } from "@/components/SidePanel";
-import { EmptyState, ErrorLine, ErrorState, SkeletonRows } from "@/components/States";
+import { ErrorLine, ErrorState, Gone, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import type { HostError } from "@/host";
 import { useChange, useRead } from "@/host/queries";
@@ -62,9 +62,7 @@ export function PoolPanel() {
     <SidePanel wide title={words.one} onClose={close}>
       {pools.isPending && <SkeletonRows rows={6} height={64} />}
       {pools.error && <ErrorState error={pools.error} onRetry={() => void pools.refetch()} />}
-      {pools.data && (
-        <EmptyState title={words.notFound} help={words.help} action={<Button onClick={close}>{words.all}</Button>} />
-      )}
+      {pools.data && <Gone title={words.notFound} back={words.all} onBack={close} />}
     </SidePanel>
   );
 }

@@ -61,7 +61,7 @@ export function QuotaAccount({ account, name, warnPercent }: QuotaAccountProps) 
         {account.balances.map((balance) => (
           <Balance key={balance.currency} balance={balance} />
         ))}
-        {!isKnown && <p className="text-ink-faint">{account.canRefresh ? words.notAsked : words.notAnnounced}</p>}
+        {!isKnown && account.canRefresh && <p className="text-ink-faint">{words.notAsked}</p>}
         {problem && (
           <p className="select-text break-words text-ink-soft text-xs">
             {words.inVain} “{problem}”

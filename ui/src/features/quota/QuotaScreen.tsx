@@ -6,18 +6,25 @@ import { useReportError } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { Button, buttonClass } from "@/components/ui/button";
+import { useProviderNames } from "@/components/use-provider-names";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { groupBy } from "@/lib/group-by";
+import { isSilent } from "@/lib/quota";
 import { settingKey } from "@/lib/setting-key";
+import { useNow } from "@/lib/use-now";
 import { QuotaAccount } from "./QuotaAccount";
 import { QuotaTabs } from "./QuotaTabs";
+import { SilentAccounts } from "./SilentAccounts";
 
 export function QuotaScreen() {
   const messages = useMessages();
   const words = messages.quota;
   const status = useRead("quota_list", {});
   const accounts = status.data?.connections ?? [];
+  const now = useNow();
+  const silent = accounts.filter((account) => isSilent(account, now));
+  const telling = accounts.filter((account) => !silent.includes(account));
   const names = useNames();
   const warnPercent = useWarnPercent();
 
@@ -42,7 +49,7 @@ export function QuotaScreen() {
         />
       )}
       <div>
-        {[...groupBy(accounts, ({ provider }) => provider)].map(([provider, of]) => (
+        {[...groupBy(telling, ({ provider }) => provider)].map(([provider, of]) => (
           <Section key={provider} title={names.provider(provider)}>
             <ul>
               {of.map((account) => (
@@ -56,6 +63,7 @@ export function QuotaScreen() {
             </ul>
           </Section>
         ))}
+        {silent.length > 0 && <SilentAccounts accounts={silent} nameOf={names} />}
       </div>
     </Screen>
   );
@@ -67,7 +75,6 @@ function Refresh({ possible }: { possible: boolean }) {
   const refresh = useChange("quota_refresh");
   return (
     <Button
-      variant="primary"
       disabled={!possible || refresh.isPending}
       title={possible ? words.refreshHelp : words.refreshNone}
       onClick={() => refresh.mutate({}, { onError: report })}
@@ -81,12 +88,11 @@ function Refresh({ possible }: { possible: boolean }) {
 /** Ids stand for what has no name, or not yet. */
 function useNames() {
   const connections = useRead("connections_list", {});
-  const catalog = useRead("catalog_providers", null);
   const ofConnections = new Map(connections.data?.connections.map(({ id, name }) => [id, name]));
-  const ofProviders = new Map(catalog.data?.providers.map(({ id, name }) => [id, name]));
+  const provider = useProviderNames();
   return {
     connection: (id: string) => ofConnections.get(id) ?? id,
-    provider: (id: string) => ofProviders.get(id) ?? id,
+    provider,
   };
 }
 

@@ -47,9 +47,17 @@ describe("Monitoring → Quota", () => {
     const row = (await screen.findByRole("link", { name: "Work" })).closest("li") as HTMLElement;
     expect(within(row).getAllByRole("meter")).toHaveLength(2);
     expect(row).toHaveTextContent("Week, opusunknown");
-    const desk = screen.getByRole("link", { name: "Desk" }).closest("li") as HTMLElement;
-    expect(desk).toHaveTextContent(/Unknown.*Its replies have announced nothing/);
+    const desk = screen.getByRole("link", { name: "Desk" }).closest("section") as HTMLElement;
+    expect(desk).toHaveTextContent(/^Nothing known yet.*replies have announced nothing/);
     expect(desk).not.toHaveTextContent(/\d/);
+  });
+
+  it("names a few of the accounts that tell nothing, and counts the others", async () => {
+    const many = Array.from({ length: 11 }, (_, index) => quota(`s${index}`, { provider: "openai" }));
+    const { container } = open(at, fakeHost(gateway(many)));
+    expect(await screen.findByRole("link", { name: "and 3 more" })).toHaveAttribute("href", "/providers/openai");
+    expect(screen.getAllByRole("link", { name: /^s\d/ })).toHaveLength(8);
+    await expectAccessible(container);
   });
 
   it("asks the providers anew, and says where that was in vain", async () => {

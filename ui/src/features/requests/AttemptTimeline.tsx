@@ -1,6 +1,7 @@
 /** Each attempt as a row on one time axis, which begins when the request arrived and ends with its last byte. */
 import { Link } from "@tanstack/react-router";
 import type { RequestAttempt, RequestDetail } from "@/bindings";
+import { LongText } from "@/components/LongText";
 import { StatusBadge } from "@/components/StatusBadge";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { cn } from "@/lib/cn";
@@ -121,10 +122,11 @@ function Attempt({ attempt, stream, isLast, isOnly, waited, offset, span }: Atte
         ))}
       </ul>
       {attempt.kind !== "success" && (
-        <p className="mt-1.5 select-text break-words">
+        <div className="mt-1.5 select-text break-words">
           {kindWords(attempt.kind, words)}
-          {attempt.message && <span className="text-ink-soft">: {attempt.message}</span>}
-        </p>
+          {attempt.message && ": "}
+          {attempt.message && <LongText text={attempt.message} className="text-ink-soft" />}
+        </div>
       )}
       {!isOnly && <p className="mt-0.5 text-ink-faint">{decisionWords(attempt, isLast, words)}</p>}
     </li>

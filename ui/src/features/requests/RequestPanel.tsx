@@ -4,6 +4,7 @@ import { Check, Terminal } from "lucide-react";
 import type { ReactNode } from "react";
 import type { RequestDetail } from "@/bindings";
 import { CopyFact, Fact, Facts } from "@/components/Facts";
+import { LongText } from "@/components/LongText";
 import { OutcomeBadge } from "@/components/OutcomeBadge";
 import { SidePanel } from "@/components/SidePanel";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
@@ -17,6 +18,7 @@ import { useCopy } from "@/lib/hooks";
 import { requestCurl } from "@/lib/request-curl";
 import { servedModel } from "@/lib/request-story";
 import { AttemptTimeline } from "./AttemptTimeline";
+import { Bodies } from "./Bodies";
 import { Exclusions } from "./Exclusions";
 
 const route = getRouteApi("/requests/$requestId");
@@ -86,6 +88,11 @@ function Story({ request, onClose }: { request: RequestDetail; onClose(): void }
             </ul>
           </Part>
         )}
+        {(request.requestBody !== null || request.responseBody !== null) && (
+          <Part title={words.bodies}>
+            <Bodies request={request} />
+          </Part>
+        )}
         <Part title={words.ids}>
           <Facts>
             <CopyFact label={words.requestId} value={request.id} />
@@ -150,7 +157,7 @@ function summary(request: RequestDetail, messages: Messages, format: Format): st
 /** What it was in plain words, what helps, and what the agent was told. */
 function Failure({ request }: { request: RequestDetail }) {
   const words = useMessages().requests;
-  const { title, help } = codeWords(request.errorCode, words);
+  const { title, help } = failureWords(request, words);
   // The provider's own words stand with its attempt already.
   const said = request.trace.attempts.some(({ message }) => message === request.errorSummary)
     ? null
@@ -160,9 +167,9 @@ function Failure({ request }: { request: RequestDetail }) {
       <h3 className="font-medium">{title}</h3>
       <p className="text-ink-soft">{help}</p>
       {said && (
-        <p className="mt-2 select-text break-words text-ink-soft text-xs" title={words.story.said}>
-          “{said}”
-        </p>
+        <div className="mt-2 text-ink-soft text-xs" title={words.story.said}>
+          <LongText text={`“${said}”`} />
+        </div>
       )}
       <FailureAction request={request} />
     </section>
@@ -349,6 +356,20 @@ function CopyCurl({ request }: { request: RequestDetail }) {
     </>
   );
 }
+
+/** A code that blames the provider says little where nobody was asked: there it repeats an earlier failure. */
+function failureWords({ errorCode, trace }: RequestDetail, words: Messages["requests"]) {
+  const repeats = trace.attempts.length === 0 && trace.exclusions.length > 0 && ofProvider.has(errorCode ?? "");
+  return repeats ? words.codes.ALL_TARGETS_SKIPPED : codeWords(errorCode, words);
+}
+
+const ofProvider: ReadonlySet<string> = new Set([
+  "bad_gateway",
+  "gateway_timeout",
+  "internal_server_error",
+  "rate_limit_exceeded",
+  "upstream_auth_failed",
+]);
 
 function codeWords(code: string | null, { codes }: Messages["requests"]): { title: string; help: string } {
   return code !== null && code in codes ? codes[code as keyof typeof codes] : codes.other;

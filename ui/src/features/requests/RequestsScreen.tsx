@@ -75,7 +75,7 @@ function Filters({ search, inFlight }: { search: RequestSearch; inFlight: number
       <TextFilter value={search.text ?? ""} onChange={(text) => narrow({ text: text || undefined })} />
       <Select
         aria-label={words.outcome}
-        className="max-w-40"
+        className="w-full max-w-40"
         value={search.outcome ?? ""}
         options={[
           { value: "", label: words.anyOutcome },
@@ -85,7 +85,7 @@ function Filters({ search, inFlight }: { search: RequestSearch; inFlight: number
       />
       <Select
         aria-label={words.provider}
-        className="max-w-48"
+        className="w-full max-w-48"
         value={search.provider ?? ""}
         options={[
           { value: "", label: words.anyProvider },
@@ -98,7 +98,7 @@ function Filters({ search, inFlight }: { search: RequestSearch; inFlight: number
       {comboNames.size > 0 && (
         <Select
           aria-label={words.combo}
-          className="max-w-48"
+          className="w-full max-w-48"
           value={search.combo ?? ""}
           options={[
             { value: "", label: words.anyCombo },

@@ -203,6 +203,17 @@ describe("the story of a request", () => {
     expect(panel).toHaveTextContent("the provider in front of the slash");
   });
 
+  it("blames nobody who was not asked, and tells of a rest that is over", async () => {
+    const until = new Date(Date.now() - 60_000).toISOString();
+    const row = request("r5", { outcome: "failure", status: 500, errorCode: "internal_server_error" });
+    const resting = { ...story.trace.exclusions[0], mechanism: "connection_cooldown", reason: "cooldown", until };
+    const told = detail(row, { attempts: [], exclusions: [resting as (typeof story.trace.exclusions)[number]] });
+    open("/requests/r5", fakeHost(world({ requests: [row], details: [told] })));
+    expect(await screen.findByRole("heading", { name: "Every connection was left out" })).toBeVisible();
+    expect(screen.queryByText("The provider had an error of its own")).not.toBeInTheDocument();
+    expect(screen.getByRole("region", { name: /^Why it is left out/ })).toHaveTextContent(/\d\d:\d\d:\d\d, is over/);
+  });
+
   it("tells the combo, how it chose, and how long an attempt was waited for", async () => {
     const at = (ms: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + ms).toISOString();
     const row = request("r4", { timestamp: at(0), comboName: "team", strategy: "round-robin", durationMs: 6_000 });
@@ -256,6 +267,18 @@ describe("the story of a request", () => {
     expect(text).toContain("curl http://127.0.0.1:20128/v1/messages");
     expect(text).toContain("Bearer YOUR_KEY");
     expect(text).toContain('"model":"fast"');
+  });
+
+  it("shows what was said where that is kept, and is silent where it is not", async () => {
+    const said = { requestBody: '{"model":"fast"}', responseBody: '{"text":"Hello"}' };
+    const host = fakeHost(world({ requests: [answered, limited], details: [{ ...detail(answered), ...said }, story] }));
+    open("/requests/r1", host);
+    expect(await screen.findByRole("heading", { name: "What was said" })).toBeVisible();
+    expect(screen.getByText(/"model": "fast"/)).toBeVisible();
+    expect(screen.getByText(/"text": "Hello"/)).toBeVisible();
+    open("/requests/r2", host);
+    await screen.findByRole("heading", { name: "Attempts" });
+    expect(screen.queryAllByRole("heading", { name: "What was said" })).toHaveLength(1);
   });
 
   it("says so when it is no longer in the log", async () => {

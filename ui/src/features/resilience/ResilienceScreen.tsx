@@ -6,6 +6,7 @@ import { SettingFields } from "@/components/SettingFields";
 import { SettingGrid } from "@/components/SettingGrid";
 import { ErrorState, SkeletonRows } from "@/components/States";
 import { useSettings } from "@/components/use-settings";
+import { WithContents } from "@/components/WithContents";
 import { useMessages } from "@/i18n";
 import { settingClass, settingsUnder } from "@/lib/setting-key";
 import { BanSignals } from "./BanSignals";
@@ -37,7 +38,7 @@ export function ResilienceScreen() {
   const provider = under("providerCooldown");
   return (
     <Screen title={words.title} help={words.help}>
-      <div className="max-w-[860px]">
+      <WithContents>
         <Section title={words.cooldown.title} help={words.cooldown.help}>
           <SettingGrid label={words.cooldown.title} fields={under("connectionCooldown")} {...grid} />
         </Section>
@@ -88,7 +89,7 @@ export function ResilienceScreen() {
           )}
         </Section>
         <BanSignals settings={settings} />
-      </div>
+      </WithContents>
     </Screen>
   );
 }

@@ -3,7 +3,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { Trash2 } from "lucide-react";
 import { notify, useReportError } from "@/components/notify";
 import { SidePanel } from "@/components/SidePanel";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
+import { ErrorState, Gone, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useMessages } from "@/i18n";
@@ -83,10 +83,10 @@ export function RulePanel() {
     );
   }
   return (
-    <SidePanel title={rules.field ? words.notFound : "…"} onClose={close}>
+    <SidePanel title={words.one} onClose={close}>
       {rules.read.isPending && <SkeletonRows rows={5} height={64} />}
       {rules.read.error && <ErrorState error={rules.read.error} onRetry={() => void rules.read.refetch()} />}
-      {rules.field && <EmptyState title={words.notFound} help={words.help} />}
+      {rules.field && <Gone title={words.notFound} back={words.all} onBack={close} />}
     </SidePanel>
   );
 }

@@ -1,23 +1,17 @@
 /** What errors mean by a person's own rules: provider by provider, in the order they are tried. */
 import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
 import { useState } from "react";
 import { Announcement } from "@/components/DataTable";
 import { Section } from "@/components/Field";
-import { FilterInput } from "@/components/FilterInput";
+import { ListScreen } from "@/components/ListScreen";
 import { notify, useReportError } from "@/components/notify";
-import { Screen } from "@/components/Screen";
 import { Origin, ResetButton } from "@/components/SettingField";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
-import { Button } from "@/components/ui/button";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { type ErrorRule, ruleBounds, ruleCount, rulesPath, withRuleMoved } from "@/lib/error-rules";
 import { RuleList } from "./RuleList";
 import { useErrorRules } from "./use-error-rules";
-
-const FILTER_ABOVE = 5;
 
 export function RulesScreen() {
   const messages = useMessages();
@@ -26,50 +20,31 @@ export function RulesScreen() {
   const rules = useErrorRules();
   const [filter, setFilter] = useState("");
   const count = ruleCount(rules.table);
-  const addButton = (
-    <Button
-      variant="primary"
-      disabled={count >= ruleBounds.rules}
-      title={count >= ruleBounds.rules ? words.full(ruleBounds.rules) : undefined}
-      onClick={() => void navigate({ to: "/settings/rules/add" })}
-    >
-      <Plus aria-hidden />
-      {words.add}
-    </Button>
-  );
+  const isFull = count >= ruleBounds.rules;
 
   return (
     <>
-      <Screen
+      <ListScreen
         title={words.title}
         help={words.help}
-        actions={
-          count > 0 && (
-            <>
-              {count > FILTER_ABOVE && (
-                <FilterInput label={words.filter} value={filter} onChange={setFilter} className="w-52" />
-              )}
-              {addButton}
-            </>
-          )
-        }
+        read={rules.read}
+        count={count}
+        filter={{ label: words.filter, value: filter, onChange: setFilter }}
+        add={{
+          label: words.add,
+          run: () => void navigate({ to: "/settings/rules/add" }),
+          disabled: isFull,
+          why: isFull ? words.full(ruleBounds.rules) : undefined,
+        }}
+        empty={{ title: words.emptyTitle, help: words.emptyHelp }}
       >
-        {rules.read.isPending && <SkeletonRows rows={3} />}
-        {rules.read.error && <ErrorState error={rules.read.error} onRetry={() => void rules.read.refetch()} />}
         {rules.field && (
           <div data-setting={rulesPath}>
             {(count > 0 || rules.field.source !== "default") && <Whole rules={rules} count={count} />}
-            {count === 0 ? (
-              <>
-                <EmptyState title={words.emptyTitle} help={words.emptyHelp} action={addButton} />
-                <Example />
-              </>
-            ) : (
-              <Providers rules={rules} filter={filter} />
-            )}
+            {count === 0 ? <Example /> : <Providers rules={rules} filter={filter} />}
           </div>
         )}
-      </Screen>
+      </ListScreen>
       <Outlet />
     </>
   );

@@ -162,7 +162,7 @@ function RequestLog() {
   const words = useMessages().traffic.log;
   return (
     <Section title={words.title} help={words.help}>
-      <SettingFields paths={["logging.retentionDays"]} />
+      <SettingFields paths={["logging.retentionDays", "logging.detailed", "logging.bodyRetentionDays"]} />
     </Section>
   );
 }

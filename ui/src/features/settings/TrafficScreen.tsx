@@ -3,6 +3,7 @@ import { Section } from "@/components/Field";
 import { Screen } from "@/components/Screen";
 import { SettingFields } from "@/components/SettingFields";
 import { ErrorState } from "@/components/States";
+import { WithContents } from "@/components/WithContents";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { trafficSectionNames, trafficSections } from "@/lib/traffic-settings";
@@ -15,13 +16,13 @@ export function TrafficScreen() {
       {settings.error ? (
         <ErrorState error={settings.error} onRetry={() => void settings.refetch()} />
       ) : (
-        <div className="max-w-[760px]">
+        <WithContents>
           {trafficSectionNames.map((name) => (
             <Section key={name} title={words.sections[name].title} help={words.sections[name].help}>
               <SettingFields paths={trafficSections[name]} />
             </Section>
           ))}
-        </div>
+        </WithContents>
       )}
     </Screen>
   );

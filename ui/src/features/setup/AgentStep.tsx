@@ -18,11 +18,12 @@ type AgentStepProps = {
   onChooseModel(model: string): void;
   madeKey: string | null;
   onMadeKey(key: string): void;
+  onBack(): void;
   onDone(): void;
 };
 
 export function AgentStep(props: AgentStepProps) {
-  const { providerId, connectionId, chosenModel, onChooseModel, madeKey, onMadeKey, onDone } = props;
+  const { providerId, connectionId, chosenModel, onChooseModel, madeKey, onMadeKey, onBack, onDone } = props;
   const messages = useMessages();
   const words = messages.setup.agent;
   const { preferences, set } = usePreferences();
@@ -32,7 +33,7 @@ export function AgentStep(props: AgentStepProps) {
 
   return (
     <>
-      <StepHeading title={words.title} help={words.help} />
+      <StepHeading title={words.title} help={words.help} onBack={onBack} />
       {context.error && <ErrorState error={context.error} />}
       {!context.error && context.isPending && <SkeletonRows rows={5} height={64} />}
       {context.url && !context.isPending && (

@@ -1,10 +1,8 @@
-import { ChevronLeft } from "lucide-react";
 import type { Connection } from "@/bindings";
 import { ConnectionForm } from "@/components/ConnectionForm";
 import { CustomConnectionForm } from "@/components/CustomConnectionForm";
 import { CUSTOM } from "@/components/ProviderPicker";
 import { ErrorState, SkeletonRows } from "@/components/States";
-import { Button } from "@/components/ui/button";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { StepHeading } from "./StepHeading";
@@ -22,11 +20,7 @@ export function KeyStep({ providerId, onBack, onDone }: KeyStepProps) {
 
   return (
     <>
-      <Button variant="ghost" size="sm" className="-ml-2 mb-2" onClick={onBack}>
-        <ChevronLeft aria-hidden />
-        {messages.common.back}
-      </Button>
-      <StepHeading key={name} title={isCustom ? messages.nodes.title : words.title(name)} help={help} />
+      <StepHeading key={name} title={isCustom ? messages.nodes.title : words.title(name)} help={help} onBack={onBack} />
       <div className="max-w-[480px]">
         {isCustom && <CustomConnectionForm onDone={onDone} />}
         {!isCustom && catalog.isPending && <SkeletonRows rows={4} height={64} />}

@@ -36,7 +36,7 @@ export function RequestStep(props: RequestStepProps) {
 
   return (
     <>
-      <StepHeading title={words.title} help={words.help(agent.name)} />
+      <StepHeading title={words.title} help={words.help(agent.name)} onBack={answered ? undefined : onBack} />
       <div role="status">
         {answered ? <Answered request={answered} /> : latest ? <Refused request={latest} /> : <Waiting />}
       </div>
@@ -60,12 +60,7 @@ export function RequestStep(props: RequestStepProps) {
             {words.finish}
           </Button>
         ) : (
-          <>
-            <Button onClick={onBack}>{messages.common.back}</Button>
-            <Button variant="ghost" onClick={onFinish}>
-              {words.later}
-            </Button>
-          </>
+          <Button onClick={onFinish}>{words.later}</Button>
         )}
       </div>
     </>

@@ -41,7 +41,7 @@ export function SetupScreen() {
     <div className="flex min-h-full">
       <Progress steps={steps} current={steps.indexOf(step)} onLeave={leave} />
       <div className="min-w-0 flex-1">
-        <div className="mx-auto w-full max-w-[720px] px-8 pt-14 pb-16">
+        <div className="mx-auto w-full max-w-[720px] px-8 pt-7 pb-16">
           {step === "provider" && <ProviderStep onPick={(provider) => go({ provider })} onResume={(c) => go(c)} />}
           {step === "key" && search.provider && (
             <KeyStep
@@ -58,6 +58,7 @@ export function SetupScreen() {
               onChooseModel={(model) => go({ ...search, model })}
               madeKey={key}
               onMadeKey={setKey}
+              onBack={() => go({})}
               onDone={() => go({ ...search, step: "request" })}
             />
           )}

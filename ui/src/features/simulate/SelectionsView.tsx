@@ -38,31 +38,38 @@ export function SelectionsView({ name, onName }: SelectionsViewProps) {
 
   return (
     <>
-      <form onSubmit={submit} className="mt-5 flex flex-wrap items-start gap-4 border-b pb-6">
-        <Field label={words.model} help={words.modelHelp} className="w-64">
-          {(control) => (
-            <ModelPicker
-              control={control}
-              value={name}
-              models={[...names.combos, ...names.aliases, ...names.models]}
-              onChange={(chosen) => {
-                run.reset();
-                onName(chosen);
-              }}
-            />
-          )}
-        </Field>
-        <Field label={words.runs} help={words.runsHelp} error={isCount ? undefined : words.runsRange} className="w-36">
-          {(control) => (
-            <Input {...control} inputMode="numeric" value={runs} onChange={(event) => setRuns(event.target.value)} />
-          )}
-        </Field>
-        <SeedField value={seed} onChange={setSeed} />
+      <form onSubmit={submit} className="mt-5 border-b pb-6">
+        <div className="flex flex-wrap items-start gap-4">
+          <Field label={words.model} help={words.modelHelp} className="w-64">
+            {(control) => (
+              <ModelPicker
+                control={control}
+                value={name}
+                models={[...names.combos, ...names.aliases, ...names.models]}
+                onChange={(chosen) => {
+                  run.reset();
+                  onName(chosen);
+                }}
+              />
+            )}
+          </Field>
+          <Field
+            label={words.runs}
+            help={words.runsHelp}
+            error={isCount ? undefined : words.runsRange}
+            className="w-36"
+          >
+            {(control) => (
+              <Input {...control} inputMode="numeric" value={runs} onChange={(event) => setRuns(event.target.value)} />
+            )}
+          </Field>
+          <SeedField value={seed} onChange={setSeed} />
+        </div>
         <Button
           variant="primary"
           type="submit"
           disabled={!name || !isCount || wanted === null || run.isPending}
-          className="mt-6 ml-auto"
+          className="mt-5"
         >
           <FlaskConical aria-hidden />
           {run.isPending ? words.running : words.run}

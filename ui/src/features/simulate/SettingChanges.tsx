@@ -3,7 +3,7 @@ import { X } from "lucide-react";
 import { useId } from "react";
 import type { SettingField as Field, Value } from "@/bindings";
 import { FieldRow } from "@/components/Field";
-import { SettingControl, unitOf, useValueWriter } from "@/components/SettingControl";
+import { SettingControl, useValueWriter } from "@/components/SettingControl";
 import { Bounds } from "@/components/SettingField";
 import { IconButton } from "@/components/ui/button";
 import { Select } from "@/components/ui/select";
@@ -47,7 +47,7 @@ export function SettingChanges({ changes, onChange }: SettingChangesProps) {
       ))}
       <Select
         aria-label={words.addSettingLabel}
-        className="mt-2 max-w-[440px]"
+        className="mt-2 w-full max-w-[440px]"
         value=""
         options={[
           { value: "", label: words.addSetting },
@@ -70,7 +70,6 @@ function ChangedSetting({ field, now, onSave, onLeave }: ChangedSettingProps) {
   const write = useValueWriter(field);
   const id = useId();
   const label = nameOf(field, messages);
-  const unit = unitOf(field, messages);
   return (
     <FieldRow
       htmlFor={id}
@@ -83,7 +82,6 @@ function ChangedSetting({ field, now, onSave, onLeave }: ChangedSettingProps) {
       }
     >
       <SettingControl id={id} aria-describedby={`${id}-help`} field={field} onSave={onSave} />
-      {unit && <span className="min-w-8 text-ink-faint">{unit}</span>}
       <IconButton label={words.removeSetting(label)} onClick={onLeave}>
         <X aria-hidden />
       </IconButton>

@@ -8,9 +8,10 @@ import type { Measure } from "./search";
 type UsageChartProps = { days: readonly UsageGroup[]; measure: Measure };
 
 export function UsageChart({ days, measure }: UsageChartProps) {
-  const words = useMessages().usage;
+  const messages = useMessages();
+  const words = messages.usage;
   const format = useFormat();
-  const { of, write, parts, said } = looks(words, format)[measure];
+  const { of, write, parts, said, legend } = looks(messages, format)[measure];
   const total = days.reduce((sum, day) => sum + of(day), 0);
   const most = days.reduce<UsageGroup | undefined>(
     (best, day) => (!best || of(day) > of(best) ? day : best),
@@ -31,6 +32,7 @@ export function UsageChart({ days, measure }: UsageChartProps) {
       }))}
       ticks={ticksOf(days, format)}
       write={write}
+      {...(legend && { legend: legend.filter(({ of }) => days.some((day) => of(day) > 0)) })}
     />
   );
 }
@@ -42,9 +44,11 @@ type Look = {
   /** In words. */
   said(value: number): string;
   parts(day: UsageGroup): { id: string; value: number; className: string }[];
+  /** Where the parts have a colour each. */
+  legend?: { name: string; className: string; of(day: UsageGroup): number }[];
 };
 
-function looks(words: Messages["usage"], format: Format): Record<Measure, Look> {
+function looks({ usage: words, outcomes }: Messages, format: Format): Record<Measure, Look> {
   return {
     cost: {
       of: ({ cost }) => cost,
@@ -60,6 +64,10 @@ function looks(words: Messages["usage"], format: Format): Record<Measure, Look> 
         { id: "input", value: tokensInput, className: "bg-accent" },
         { id: "output", value: tokensOutput, className: "bg-focus opacity-60" },
       ],
+      legend: [
+        { name: words.columns.input, className: "bg-accent", of: ({ tokensInput }) => tokensInput },
+        { name: words.columns.output, className: "bg-focus opacity-60", of: ({ tokensOutput }) => tokensOutput },
+      ],
     },
     requests: {
       of: ({ requests }) => requests,
@@ -69,6 +77,11 @@ function looks(words: Messages["usage"], format: Format): Record<Measure, Look> 
         { id: "successes", value: successes, className: "bg-ready" },
         { id: "aborted", value: aborted, className: "bg-terminal" },
         { id: "failures", value: failures, className: "bg-blocked" },
+      ],
+      legend: [
+        { name: outcomes.success, className: "bg-ready", of: ({ successes }) => successes },
+        { name: outcomes.aborted, className: "bg-terminal", of: ({ aborted }) => aborted },
+        { name: outcomes.failure, className: "bg-blocked", of: ({ failures }) => failures },
       ],
     },
   };

@@ -130,7 +130,9 @@ function Totals({ totals }: { totals: UsageGroup | undefined }) {
   const part = totals ? answeredPart(totals) : null;
   return (
     <dl className="flex flex-wrap gap-x-10 gap-y-4">
-      <Figure label={words.totals.cost}>{totals && format.dollars(totals.cost)}</Figure>
+      <Figure label={words.totals.cost}>
+        {totals && (totals.cost > 0 || totals.requests === 0 ? format.dollars(totals.cost) : "–")}
+      </Figure>
       <Figure label={words.totals.requests}>{totals && format.number(totals.requests)}</Figure>
       <Figure label={words.totals.answered}>{totals && (part === null ? "–" : format.percent(part))}</Figure>
       <Figure

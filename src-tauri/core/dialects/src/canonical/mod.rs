@@ -23,4 +23,4 @@ pub use request::{
     CacheMark, Effort, Media, Namespace, Origin, OutputFormat, Part, Reasoning, ReasoningMode, Request, Role, Sampling,
     Source, Tool, ToolChoice, ToolKind, Turn,
 };
-pub use target::{ForeignTools, IdMap, Names, Target, Warning, Written};
+pub use target::{CacheMarks, ForeignTools, IdMap, Names, Target, Warning, Written};

@@ -17,6 +17,17 @@ pub enum ForeignTools {
     Refuse,
 }
 
+/// Marks of what is worth caching (`cache_control`) in requests to a side that has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheMarks {
+    /// The client's own.
+    #[default]
+    Kept,
+    /// The client's own; at Anthropic, where it has none, those that pay off in a conversation that grows.
+    Placed,
+    Dropped,
+}
+
 /// What the receiving model can take. Unknown counts as capable.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -56,8 +67,7 @@ pub struct Target {
     /// Keeps `cache_control` in Chat content parts (OpenRouter with Claude models).
     pub chat_cache_marks: bool,
     pub foreign_tools: ForeignTools,
-    /// Anthropic: marks what is worth caching in requests of dialects that have no such marks.
-    pub marks_cache: bool,
+    pub cache_marks: CacheMarks,
 }
 
 impl Target {
@@ -87,7 +97,7 @@ impl Target {
             reasoning_replay: false,
             chat_cache_marks: false,
             foreign_tools: ForeignTools::Drop,
-            marks_cache: false,
+            cache_marks: CacheMarks::Kept,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::error::{ErrorBody, StreamProgress, openai_type, sse_frame, to_json};
 
@@ -23,8 +22,6 @@ struct Inner<'a> {
     param: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diagnostics: Option<&'a RawValue>,
     #[serde(flatten)]
     details: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
@@ -38,7 +35,6 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
             code,
             param: None,
             retry_after: body.retry_after_seconds.filter(|_| !body.details_say_when()),
-            diagnostics: body.diagnostics,
             details: body.details,
         },
         beside: body.beside,

@@ -8,14 +8,15 @@
 use bytes::Bytes;
 use domain::{Dialect, Reason};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
+mod passed_on;
 mod read;
 mod sanitize;
 
+pub use passed_on::pass_stream;
 pub(crate) use read::no_answer;
 pub use read::{read, read_in_stream};
-pub use sanitize::sanitize;
+pub use sanitize::{sanitize, without_secrets};
 
 use crate::{chat, gemini, messages, responses};
 
@@ -36,8 +37,6 @@ pub struct ErrorBody<'a> {
     /// When trying again may help, in seconds; the `Retry-After` header says the same.
     pub retry_after_seconds: Option<u64>,
     pub request_id: Option<&'a str>,
-    /// Why no target could serve the request: a JSON object, shown in OpenAI and Anthropic envelopes.
-    pub diagnostics: Option<&'a RawValue>,
     /// Further members of the error object, shown in OpenAI and Anthropic envelopes. A `retry_after` among them stands
     /// instead of the seconds.
     pub details: Option<&'a serde_json::Map<String, serde_json::Value>>,
@@ -232,7 +231,6 @@ impl<'a> ErrorBody<'a> {
             message,
             retry_after_seconds: None,
             request_id: None,
-            diagnostics: None,
             details: None,
             beside: None,
             kind: None,

@@ -23,20 +23,39 @@ pub fn sanitize(text: &str) -> String {
 }
 
 fn redact(line: &str) -> String {
-    let mut clean = String::with_capacity(line.len());
+    let mut clean = replaced(line, matching);
+    clean.retain(|character| !character.is_control());
+    clean
+}
+
+/// A text of any length, whole, without what opens something or names somebody: keys, tokens, passwords, private keys, the
+/// name before an e-mail address, the user's name in a home folder (gateway specification, 8.5). Unlike [`sanitize`] it leaves
+/// what a conversation is made of: paths, numbers, lines.
+pub fn without_secrets(text: &str) -> String {
+    replaced(text, |rest| {
+        pem_block(rest)
+            .or_else(|| scheme_token(rest))
+            .or_else(|| assignment(rest))
+            .or_else(|| known_key(rest))
+            .or_else(|| masked_email(rest))
+            .or_else(|| home(rest))
+    })
+}
+
+/// The text with another one wherever a word begins and `matching` says so.
+fn replaced(text: &str, matching: impl Fn(&str) -> Option<Match>) -> String {
+    let mut clean = String::with_capacity(text.len());
     let mut at = 0;
-    while at < line.len() {
-        let rest = &line[at..];
-        let begins_word = !line[..at].chars().next_back().is_some_and(is_word);
+    while at < text.len() {
+        let rest = &text[at..];
+        let begins_word = !text[..at].chars().next_back().is_some_and(is_word);
         if begins_word && let Some((length, replacement)) = matching(rest) {
             clean.push_str(&replacement);
             at += length.max(1);
             continue;
         }
         let Some(character) = rest.chars().next() else { break };
-        if !character.is_control() {
-            clean.push(character);
-        }
+        clean.push(character);
         at += character.len_utf8();
     }
     clean
@@ -85,6 +104,16 @@ fn data_url(rest: &str) -> Option<Match> {
 
 fn pem(rest: &str) -> Option<Match> {
     rest.starts_with("-----BEGIN").then(|| (rest.len(), SECRET.to_owned()))
+}
+
+/// One block, to the end of its last line.
+fn pem_block(rest: &str) -> Option<Match> {
+    pem(rest)?;
+    let end = rest.find("-----END").map_or(rest.len(), |end| {
+        let line = &rest[end..];
+        end + line.find(['\n', '\r']).or_else(|| line.find("\\n")).unwrap_or(line.len())
+    });
+    Some((end, SECRET.to_owned()))
 }
 
 /// `Bearer …`, `Basic …`.
@@ -177,6 +206,22 @@ fn email(rest: &str) -> Option<Match> {
     let length = run(domain, |character| character.is_ascii_alphanumeric() || ".-".contains(character));
     let domain = domain[..length].trim_end_matches(['.', '-']);
     (local > 0 && domain.contains('.')).then(|| (local + 1 + domain.len(), "<email>".to_owned()))
+}
+
+/// An address of which the first letter and the domain stay.
+fn masked_email(rest: &str) -> Option<Match> {
+    let (length, _) = email(rest)?;
+    let domain = rest[..length].split_once('@')?.1;
+    let first = rest.chars().next().filter(char::is_ascii)?;
+    Some((length, format!("{first}…@{domain}")))
+}
+
+/// A home folder, by whose name its owner is known.
+fn home(rest: &str) -> Option<Match> {
+    let roots = ["/home/", "/Users/"].iter().find_map(|root| Some((root.len(), rest.strip_prefix(root)?)));
+    let (root, after) = roots?;
+    let name = run(after, |character| character.is_ascii_alphanumeric() || "._-".contains(character));
+    (name > 0).then(|| (root + name, "~".to_owned()))
 }
 
 /// Paths under the usual roots, home paths, Windows and network paths, and any absolute path to a source file. Paths of
@@ -295,6 +340,32 @@ mod tests {
             ("a\u{0}b\u{7}c", "abc"),
         ] {
             assert_eq!(sanitize(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_conversation_keeps_its_words_and_loses_what_opens_something() {
+        for (text, expected) in [
+            ("use sk-proj-abcd1234efgh\nand go on", "use <redacted>\nand go on"),
+            ("sk-ant-api03-AbC_dEf-123456", "<redacted>"),
+            ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "<redacted>"),
+            (
+                "ghp_0123456789abcdef, ya29.a0AfH6SMBx, xai-0123456789, gsk_0123456789",
+                "<redacted>, <redacted>, <redacted>, <redacted>",
+            ),
+            ("eyJhbGciOi.eyJzdWIi.c2lnbmF0dXJl", "<redacted>"),
+            ("Authorization: Bearer abcdefgh12345678", "Authorization: Bearer <redacted>"),
+            ("password=hunter22;x", "password=<redacted>;x"),
+            ("a -----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\nb", "a <redacted>\nb"),
+            ("mail anna.rossi@example.com", "mail a…@example.com"),
+            ("open /home/anna/work/main.rs:3", "open ~/work/main.rs:3"),
+            ("/Users/anna/x and /usr/bin/x", "~/x and /usr/bin/x"),
+            (
+                "line one\n\tline two, 0194f3a0-7c1e-7bb2-9f00-1234567890ab",
+                "line one\n\tline two, 0194f3a0-7c1e-7bb2-9f00-1234567890ab",
+            ),
+        ] {
+            assert_eq!(without_secrets(text), expected);
         }
     }
 

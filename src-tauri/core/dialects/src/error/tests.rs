@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 fn error(status: u16, code: &'static str) -> ErrorBody<'static> {
@@ -55,8 +57,8 @@ fn whole_replies_have_the_envelope_of_their_dialect() {
 
 #[test]
 fn a_wait_and_diagnostics_are_told_where_clients_look() {
-    let diagnostics = RawValue::from_string("{\"poolSize\":2}".to_owned()).unwrap();
-    let body = ErrorBody { retry_after_seconds: Some(7), diagnostics: Some(&diagnostics), ..error(503, "x") };
+    let details = json!({"diagnostics": {"poolSize": 2}}).as_object().cloned().unwrap();
+    let body = ErrorBody { retry_after_seconds: Some(7), details: Some(&details), ..error(503, "x") };
     for (dialect, expected) in [
         (Dialect::Chat, r#","retry_after":7,"diagnostics":{"poolSize":2}}}"#),
         (Dialect::Messages, r#","retry_after":7,"diagnostics":{"poolSize":2}},"request_id":"req_1"}"#),

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use domain::Dialect;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::error::{ErrorBody, gemini_status, sse_frame, status_for, to_json};
 
@@ -42,6 +43,15 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
     }
     let (code, status) = (status_for(Dialect::Gemini, body.status), gemini_status(body.status));
     Envelope { error: Inner { code, message: body.message, status, details } }
+}
+
+/// Adds when trying again may help to an error that does not say so itself.
+pub(crate) fn say_when(inner: &mut Map<String, Value>, seconds: u64) {
+    const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
+    let Some(details) = inner.entry("details").or_insert_with(|| json!([])).as_array_mut() else { return };
+    if details.iter().all(|detail| detail["@type"] != RETRY_INFO) {
+        details.push(json!({ "@type": RETRY_INFO, "retryDelay": format!("{seconds}s") }));
+    }
 }
 
 pub(crate) fn write(body: &ErrorBody<'_>) -> Bytes {

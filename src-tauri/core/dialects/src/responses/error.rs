@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::output::{Fault, Response};
 use crate::error::{ErrorBody, StreamProgress, sse_frame};
@@ -28,7 +29,13 @@ pub(crate) fn write_stream(body: &ErrorBody<'_>, progress: StreamProgress<'_>) -
     match progress {
         StreamProgress::Opened { response_id, model, created_at, sequence_number } => {
             let code = if body.code.is_empty() { usual_code(body.status) } else { body.code };
-            let response = Response::failed(response_id, model, created_at, Fault { code, message: body.message });
+            let fault = Fault {
+                code,
+                message: body.message,
+                retry_after: body.retry_after_seconds.filter(|_| !body.details_say_when()),
+                details: body.details,
+            };
+            let response = Response::failed(response_id, model, created_at, fault);
             sse_frame(Some("response.failed"), &Failed { kind: "response.failed", sequence_number, response })
         }
         StreamProgress::NothingSent | StreamProgress::ContentSent => {
@@ -36,6 +43,15 @@ pub(crate) fn write_stream(body: &ErrorBody<'_>, progress: StreamProgress<'_>) -
             sse_frame(Some("error"), &Unopened { kind: "error", code, message, param: None, sequence_number: 0 })
         }
     }
+}
+
+/// The same with the members of an upstream's own error.
+pub(crate) fn pass_stream(status: u16, error: &Map<String, Value>, progress: StreamProgress<'_>) -> Bytes {
+    let own = |member: &str| error.get(member).and_then(Value::as_str).unwrap_or_default();
+    let others = error.iter().filter(|(member, _)| !matches!(member.as_str(), "code" | "message"));
+    let others = others.map(|(member, value)| (member.clone(), value.clone())).collect();
+    let body = ErrorBody { details: Some(&others), ..ErrorBody::new(status, own("code"), own("message")) };
+    write_stream(&body, progress)
 }
 
 /// The code of a failed response that has none of its own. The official SDKs list what may stand there, and the usual

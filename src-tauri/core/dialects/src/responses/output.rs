@@ -47,6 +47,12 @@ pub(super) struct Response<'a> {
 pub(super) struct Fault<'a> {
     pub(super) code: &'a str,
     pub(super) message: &'a str,
+    /// Seconds after which trying again may help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) retry_after: Option<u64>,
+    /// Further members, of which typed clients know nothing and scripts something.
+    #[serde(flatten)]
+    pub(super) details: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 #[derive(Serialize)]

@@ -113,17 +113,19 @@ section! {
 }
 
 section! {
-    /// Copies of requests to other targets, whose results are only measured.
+    /// Copies of requests to other targets, whose results are only measured. None are sent yet: the numbers are kept for
+    /// documents that carry them, and the switch cannot be set.
     pub struct ShadowRouting {
-        /// Whether copies are sent.
+        /// Whether copies are sent. Cannot be switched on yet.
         pub enabled: bool;
-        /// Share of requests that are copied.
+        /// Share of requests that are copied. Without effect: no copies are sent yet.
         pub sample_rate: f64 = 1.0, in 0.0..=1.0;
-        /// Most copies of one request.
+        /// Most copies of one request. Without effect: no copies are sent yet.
         pub max_targets: u32 = 2, in 1..=10;
-        /// How long a copy may take.
+        /// How long a copy may take. Without effect: no copies are sent yet.
         pub timeout: Millis = Millis::seconds(30), in Millis::seconds(1)..=Millis::seconds(600);
     }
+    reconcile = ShadowRouting::none_yet;
 }
 
 section! {
@@ -198,11 +200,12 @@ section! {
         pub hedge_delay: Millis = Millis::new(500), in Millis::ZERO..=Millis::seconds(60);
         /// Targets whose first token takes longer on average are skipped; 0, none.
         pub predictive_ttft: Millis, in Millis::ZERO..=Millis::seconds(600);
-        /// Kept for documents that carry it: prompts are never compressed here.
+        /// Without effect, kept for documents that carry it: prompts are never compressed here.
         pub fallback_compression_mode: String = "lite".to_owned();
-        /// Kept for documents that carry it; tokens.
+        /// Without effect, kept for documents that carry it: prompts are never compressed here. Tokens.
         pub fallback_compression_threshold: u32 = 1_000, in 0..=10_000_000;
-        /// Whether models that think get room for it on top of the answer.
+        /// Whether models that think get room for it on top of the output that was asked for, as far as they can: half as much
+        /// again, at least 1 024 tokens.
         pub reasoning_token_buffer_enabled: bool = true;
         /// Panel and judge.
         pub fusion: Fusion;
@@ -210,9 +213,10 @@ section! {
         pub auto_config: AutoConfig;
         /// Copies that are only measured.
         pub shadow_routing: ShadowRouting;
-        /// Whether stored evaluation scores order the targets.
+        /// Whether stored evaluation scores order the targets. Cannot be switched on yet: no scores are stored.
         pub eval_routing: bool;
     }
+    reconcile = Config::none_yet;
 }
 
 /// A stored value that could not be used as it is.
@@ -278,6 +282,25 @@ impl Config {
         let on = self.zero_latency_optimizations_enabled && !self.predictive_ttft.is_zero();
         on.then_some(self.predictive_ttft)
     }
+}
+
+impl ShadowRouting {
+    fn none_yet(&mut self) -> Vec<Conflict> {
+        let message = "copies of requests are not sent yet: leave it off";
+        off_for_now(&mut self.enabled, "enabled", message)
+    }
+}
+
+impl Config {
+    fn none_yet(&mut self) -> Vec<Conflict> {
+        let message = "no evaluation scores are stored yet: leave it off";
+        off_for_now(&mut self.eval_routing, "evalRouting", message)
+    }
+}
+
+/// A switch that documents carry and nothing acts on stays off, and whoever sets it is told.
+fn off_for_now(switch: &mut bool, field: &str, message: &str) -> Vec<Conflict> {
+    if std::mem::take(switch) { vec![Conflict::new(&[field], message)] } else { Vec::new() }
 }
 
 impl AutoConfig {

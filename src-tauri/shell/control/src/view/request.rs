@@ -74,6 +74,10 @@ pub struct RequestDetail {
     #[serde(flatten)]
     pub row: RequestRow,
     pub trace: RequestTrace,
+    /// What was asked, redacted, where bodies are kept (`logging.detailed`).
+    pub request_body: Option<String>,
+    /// What was answered, likewise; of a stream the whole answer that it told.
+    pub response_body: Option<String>,
 }
 
 /// How the answer came about.

@@ -8,6 +8,7 @@ use routing::decision::Stop;
 use routing::order::Place;
 
 use super::handoff;
+use super::head_room::roomier;
 use super::walk::Scene;
 use crate::attempt::{Attempt, Kept};
 use crate::failed::Failed;
@@ -95,7 +96,9 @@ pub(super) async fn ask_account(
     place.dispatches(connection).for_each(|dispatch| gateway.routing().dispatched(&dispatch));
     recorder.begin(&step.candidate, &step.entry.connection.name, step.operation.dialect());
     recorder.at_step(&place.target.execution_key);
+    let gives_room = place.own.config.reasoning_token_buffer_enabled;
     let wish = Wish {
+        max_output: lane.wish.max_output.or_else(|| roomier(request, step).filter(|_| gives_room)),
         start_limit: Some(place.own.config.target_timeout),
         takes_empty: !place.own.config.response_validation,
         ..lane.wish

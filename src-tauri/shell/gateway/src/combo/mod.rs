@@ -2,8 +2,9 @@
 //!
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
 //! another, [`hedge`] gives a slow one company, both by way of [`account`], [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer
-//! into the next for `pipeline`, [`perform`] calls each where a plan says so, also that of a combo within, [`answer`] finds the words when nobody served, [`handoff`] sums a conversation up for the
-//! next account.
+//! into the next for `pipeline`, [`perform`] calls each where a plan says so, also that of a combo within, [`answer`] finds
+//! the words when nobody served, [`handoff`] sums a conversation up for the next account, [`head_room`] lets models think
+//! beside the answer.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
 
@@ -12,6 +13,7 @@ mod answer;
 mod book;
 mod chain;
 mod handoff;
+mod head_room;
 mod hedge;
 mod panel;
 mod perform;

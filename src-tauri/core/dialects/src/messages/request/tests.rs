@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::write;
 use crate::canonical::{
-    CacheMark, Effort, IdMap, Media, Origin, OutputFormat, Part, ReasoningMode, Request, Role, Source, Target, Tool,
-    ToolChoice, ToolKind, Turn,
+    CacheMark, CacheMarks, Effort, IdMap, Media, Origin, OutputFormat, Part, ReasoningMode, Request, Role, Source,
+    Target, Tool, ToolChoice, ToolKind, Turn,
 };
 
 fn text(text: &str) -> Part {
@@ -240,10 +240,12 @@ fn at_most_four_cache_marks_are_sent_and_some_are_set_where_wanted() {
     let mut request = asking(turns.chain([turn(Role::User, vec![text("c")])]).collect());
     request.system = vec![text("s")];
     request.tools = vec![tool("x"), tool("y")];
-    for (marks_cache, expected) in [(false, 0), (true, 4)] {
-        let (body, _, _) = written(&request, &Target { marks_cache, ..claude() });
+    for (cache_marks, expected) in [(CacheMarks::Kept, 0), (CacheMarks::Placed, 4), (CacheMarks::Dropped, 0)] {
+        let (body, _, _) = written(&request, &Target { cache_marks, ..claude() });
         assert_eq!(body.to_string().matches("cache_control").count(), expected);
     }
+    let (body, warnings, _) = written(&many, &Target { cache_marks: CacheMarks::Dropped, ..claude() });
+    assert_eq!((body.to_string().matches("cache_control").count(), warnings.len()), (0, 0));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use domain::Dialect;
 
 use super::wire::{Block, CacheControl, Content, Known, MediaSource, Message};
 use crate::canonical::ids::{IdRule, ToolNames, tool_id};
-use crate::canonical::{CacheMark, Media, Part, Role, Source, Target, Turn, Warning, arguments, tools};
+use crate::canonical::{CacheMark, CacheMarks, Media, Part, Role, Source, Target, Turn, Warning, arguments, tools};
 use crate::client::Client;
 
 /// The most cache marks that one request may carry.
@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn cache(&mut self, mark: Option<&'a CacheMark>) -> Option<CacheControl<'a>> {
-        let mark = mark?;
+        let mark = mark.filter(|_| self.target.cache_marks != CacheMarks::Dropped)?;
         if self.marks_to_skip > 0 {
             self.marks_to_skip -= 1;
             return None;

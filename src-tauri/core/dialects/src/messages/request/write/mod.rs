@@ -15,8 +15,8 @@ use crate::canonical::reasoning::reads;
 use crate::canonical::repair::repaired;
 use crate::canonical::tools::{Tooling, fit};
 use crate::canonical::{
-    CacheMark, OutputFormat, Part, Request, Role, Target, Tool, ToolChoice, ToolKind, Turn, Warning, Written, schema,
-    system,
+    CacheMark, CacheMarks, OutputFormat, Part, Request, Role, Target, Tool, ToolChoice, ToolKind, Turn, Warning,
+    Written, schema, system,
 };
 use crate::error::to_json;
 use crate::translate::Refusal;
@@ -135,9 +135,10 @@ impl<'a> Draft<'a> {
         self.warn("EMULATED_FORMAT", "response_format");
     }
 
-    /// Marks what is worth caching, for clients whose dialect has no marks.
+    /// Marks what is worth caching, for clients of other dialects that mark nothing themselves: what stays the same from turn
+    /// to turn, and the conversation up to now and up to the turn before, which the next one builds on.
     fn place_marks(&mut self) {
-        if !self.target.marks_cache || self.count_marks() > 0 {
+        if self.target.cache_marks != CacheMarks::Placed || self.is_own() || self.count_marks() > 0 {
             return;
         }
         if let Some(tool) = self.tooling.tools.last_mut() {
@@ -151,6 +152,9 @@ impl<'a> Draft<'a> {
     }
 
     fn count_marks(&self) -> usize {
+        if self.target.cache_marks == CacheMarks::Dropped {
+            return 0;
+        }
         let tools = self.tooling.tools.iter().filter(|tool| tool.cache.is_some()).count();
         let turns: usize = self.turns.iter().map(|turn| count_marks(&turn.parts)).sum();
         tools + count_marks(&self.system) + turns
@@ -272,7 +276,7 @@ fn write_tool<'a>(tool: &'a Tool, is_own: bool, writer: &mut Writer<'a>) -> wire
         Some(definition) if is_own => wire::Tool::Raw(definition),
         // The one tool run by the vendor that needs no more than its name.
         _ if matches!(tool.kind, ToolKind::Server(_)) => {
-            wire::Tool::Server { kind: "web_search_20250305", name: "web_search" }
+            wire::Tool::Server { kind: "web_search_20250305", name: "web_search", cache_control }
         }
         _ => wire::Tool::Function {
             name: writer.names.sent(&tool.name),

@@ -135,6 +135,8 @@ pub(super) enum Tool<'a> {
         #[serde(rename = "type")]
         kind: &'static str,
         name: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl<'a>>,
     },
     /// As the client wrote it in this dialect.
     Raw(&'a RawValue),

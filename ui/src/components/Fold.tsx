@@ -20,7 +20,7 @@ export function Fold({ title, note, help, forced = false, startsOpen = false, ch
   const isOpen = open || forced;
   return (
     <section className="mt-8">
-      <h2 className="border-b pb-2">
+      <h2 data-name={title} className="border-b pb-2">
         <button
           type="button"
           aria-expanded={isOpen}

@@ -1,7 +1,6 @@
 /** What counts how much when everyone is scored: a ready-made balance, or one's own. */
 import { useId } from "react";
-import { Field } from "@/components/Field";
-import { Select } from "@/components/ui/select";
+import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import {
   defaultWeights,
@@ -15,42 +14,54 @@ import {
 } from "@/lib/auto-weights";
 import { cn } from "@/lib/cn";
 import type { ComboConfig } from "@/lib/combo-draft";
-import { FOR_ALL, valueAt, withSetting } from "@/lib/combo-settings";
+import { type ComboLevel, chosenForProvider, FOR_ALL, valueAt, withSetting } from "@/lib/combo-settings";
+import { Field } from "./Field";
+import { Select } from "./ui/select";
 
 type AutoWeightsProps = {
   config: ComboConfig;
   onChange(config: ComboConfig): void;
-  /** For all combos: a ready-made balance, no weights of one's own. */
-  isForAll?: boolean;
+  /** Weights of one's own are for a single combo; several share a ready-made balance. */
+  level?: ComboLevel;
+  /** Of a combo: the provider that all its steps lead to. */
+  provider?: string | null;
 };
 
 type Choice = WeightPack | "default" | "own";
 const packs = Object.keys(weightPacks) as WeightPack[];
+const NAME = "autoConfig.modePack";
 
-export function AutoWeights({ config, onChange, isForAll = false }: AutoWeightsProps) {
-  const words = useMessages().combos.weights;
+export function AutoWeights({ config, onChange, level = "combo", provider = null }: AutoWeightsProps) {
+  const { weights: words, origin, ofProvider } = useMessages().combos;
+  const below = useInherited(level, provider);
   const own = readWeights(valueAt(config, "autoConfig.weights"));
-  const pack = weightPack(valueAt(config, "autoConfig.modePack"));
+  const pack = weightPack(valueAt(config, NAME));
   const choice: Choice = own ? "own" : (pack ?? "default");
-  const weights = own ?? (pack ? weightPacks[pack] : defaultWeights);
+  const inForce = pack ?? below?.pack;
+  const weights = own ?? (inForce ? weightPacks[inForce] : defaultWeights);
+  const isOfOne = level === "combo";
 
   const choices: Choice[] = ["default", ...packs];
-  if (!isForAll || own) choices.push("own");
+  if (isOfOne || own) choices.push("own");
+  const labelOf = (value: Choice) =>
+    value === "default" && below
+      ? ofProvider.packBelow(words.packs[below.pack], origin[below.from])
+      : words.packs[value];
 
   const choose = (next: Choice) => {
     const cleared = withSetting(config, "autoConfig.weights", null);
     if (next === "own") onChange(withSetting(config, "autoConfig.weights", { ...weights }));
-    else onChange(withSetting(cleared, "autoConfig.modePack", next === "default" ? null : next));
+    else onChange(withSetting(cleared, NAME, next === "default" ? null : next));
   };
 
   return (
-    <div {...(isForAll && { "data-setting": `${FOR_ALL}autoConfig.modePack` })} className="border-b py-3">
+    <div {...(level === "all" && { "data-setting": `${FOR_ALL}${NAME}` })} className="border-b py-3">
       <Field label={words.pack} help={words.help} className="max-w-[420px]">
         {(control) => (
           <Select
             {...control}
             value={choice}
-            options={choices.map((value) => ({ value, label: words.packs[value] }))}
+            options={choices.map((value) => ({ value, label: labelOf(value) }))}
             onChange={choose}
           />
         )}
@@ -58,13 +69,23 @@ export function AutoWeights({ config, onChange, isForAll = false }: AutoWeightsP
       <WeightTable
         weights={weights}
         {...(own &&
-          !isForAll && {
+          isOfOne && {
             onChange: (factor: Factor, weight: number) =>
               onChange(withSetting(config, "autoConfig.weights", { ...own, [factor]: weight })),
           })}
       />
     </div>
   );
+}
+
+/** The balance that shows through where this level chooses none. */
+function useInherited(level: ComboLevel, provider: string | null) {
+  const fields = useRead("settings_fields", null).data?.fields ?? [];
+  if (level === "all") return null;
+  const ofProvider = provider === null ? undefined : weightPack(valueAt(chosenForProvider(fields, provider), NAME));
+  if (ofProvider) return { pack: ofProvider, from: "provider" } as const;
+  const forAll = weightPack(fields.find(({ path }) => path === `${FOR_ALL}${NAME}`)?.value);
+  return forAll ? ({ pack: forAll, from: "environment" } as const) : null;
 }
 
 type WeightTableProps = {

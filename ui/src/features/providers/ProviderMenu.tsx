@@ -1,3 +1,4 @@
+import { useNavigate } from "@tanstack/react-router";
 import { Ellipsis } from "lucide-react";
 import type { Connection } from "@/bindings";
 import { notify, useReportError } from "@/components/notify";
@@ -6,9 +7,15 @@ import { Menu, MenuItem } from "@/components/ui/menu";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 
-/** Switches every connection of a provider on or off; undo puts back exactly those that were changed. */
-export function SwitchAllMenu({ connections }: { connections: readonly Connection[] }) {
+type ProviderMenuProps = { providerId: string; connections: readonly Connection[] };
+
+/**
+ * Switches every connection of a provider on or off; undo puts back exactly those that were changed. And leads to what
+ * combos do there, which stands below a list that may be long.
+ */
+export function ProviderMenu({ providerId, connections }: ProviderMenuProps) {
   const messages = useMessages();
+  const navigate = useNavigate();
   const words = messages.providers;
   const update = useChange("connection_update");
   const report = useReportError();
@@ -44,6 +51,9 @@ export function SwitchAllMenu({ connections }: { connections: readonly Connectio
         onSelect={() => void switchAll(false).catch(report)}
       >
         {words.disableAll}
+      </MenuItem>
+      <MenuItem onSelect={() => void navigate({ to: "/providers/$providerId/combos", params: { providerId } })}>
+        {messages.combos.ofProvider.menu}
       </MenuItem>
     </Menu>
   );
