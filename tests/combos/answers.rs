@@ -207,3 +207,24 @@ async fn an_empty_answer_is_replaced_by_the_next_target_unless_a_combo_says_othe
         team.world.check_invariants().await;
     }
 }
+
+#[tokio::test]
+async fn an_account_that_no_safe_connection_leads_to_is_not_waited_for() {
+    // Waiting mends no certificate: nobody is told to come back soon.
+    let team = Team::start_patient().await;
+    let plain = team.world.upstream.base_url(Dialect::Chat).replacen("http://", "https://", 1);
+    let account = team.world.connect_to("openai", "unsafe", &plain).await;
+    let steps = json!([{ "model": "openai/m1", "connectionId": account.id }]);
+    team.combo("unsafe", "priority", steps, json!({ "maxRetries": 0 })).await;
+    let first = team.ask("unsafe").await;
+    assert_eq!(first.status, 502, "{}", first.text());
+    assert!(team.world.cooling(&account).is_some(), "it rests");
+    let second = team.ask("unsafe").await;
+    assert_eq!(
+        (second.status.as_u16(), second.error_word().as_str()),
+        (503, "ALL_TARGETS_SKIPPED"),
+        "{}",
+        second.text()
+    );
+    team.world.check_invariants().await;
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::Millis;
+use domain::{Dialect, Millis};
 use fake_upstream::Step;
 use http::Method;
 use serde_json::{Value, json};
@@ -166,30 +166,27 @@ async fn accounts_take_turns_in_a_replay_as_the_settings_say() {
     let team = Team::start().await;
     let second = team.world.connect("openai", "second").await;
     for account in [&team.accounts[0], &second] {
-        let specific = json!({ "disableCooling": true });
+        let specific = json!({ "disableCooling": true, "baseUrl": team.world.upstream.base_url(Dialect::Chat) });
         team.world.change(account, json!({ "providerSpecificData": specific })).await;
     }
     team.world.resilience(json!({ "providerBreaker": { "apikey": { "failureThreshold": 1_000 } } })).await;
     team.world.script(&second).then(Step::error(500, "it does not work"));
+    let strategy = |strategy: &str| json!({ "routing": { "accountStrategy": { "openai": strategy } } });
+    team.world.set(strategy("round-robin")).await;
     let config = json!({ "maxRetries": 0, "disableSessionStickiness": true });
-    team.combo("team", "priority", json!(["openai/m1"]), config.clone()).await;
-    let pinned = json!([{ "model": "openai/m1", "connectionId": second.id }]);
-    team.combo("pinned", "priority", pinned, config).await;
+    team.combo("team", "priority", json!(["openai/m1"]), config).await;
     for _ in 0..10 {
         assert_eq!(team.ask("team").await.status, 200);
-        assert_ne!(team.ask("pinned").await.status, 200);
         team.world.advance(Millis::minutes(1));
     }
-    team.world.wait_for_rows(20).await;
-    let replayed = async |change: Value| {
-        let body = json!({ "mode": "replay", "hours": 2, "combo": "team", "seed": 3, "change": change });
-        simulated(&team, body).await
-    };
-    let turns = json!({ "settings": { "routing": { "accountStrategy": { "openai": "round-robin" } } } });
-    let told = replayed(turns.clone()).await;
-    assert_eq!((&told["before"]["dispatches"], &told["before"]["switches"]), (&json!(10), &json!(0)), "{told}");
-    assert_eq!((&told["after"]["dispatches"], &told["after"]["switches"]), (&json!(15), &json!(5)), "{told}");
-    assert_eq!(told["after"]["failuresSeenByClient"], 0, "{told}");
-    assert_eq!(told, replayed(turns).await, "equal seed, equal answer");
+    team.world.wait_for_rows(10).await;
+    assert_eq!((team.calls()[0], team.world.calls(&second).len()), (10, 5));
+    let change = json!({ "settings": strategy("priority") });
+    let body = json!({ "mode": "replay", "hours": 2, "combo": "team", "seed": 3, "change": change });
+    let told = simulated(&team, body.clone()).await;
+    let figures = |run: &str| (told[run]["dispatches"].clone(), told[run]["switches"].clone());
+    assert_eq!(figures("before"), (json!(15), json!(5)), "as it was: {told}");
+    assert_eq!(figures("after"), (json!(10), json!(0)), "always the first: {told}");
+    assert_eq!(told, simulated(&team, body).await, "equal seed, equal answer");
     team.world.check_invariants().await;
 }

@@ -1,6 +1,6 @@
 //! Accounts: add, change, order, delete with undo, test.
 
-use acceptance::{World, chat_body};
+use acceptance::{Reply, World, chat_body};
 use domain::Millis;
 use fake_upstream::Step;
 use http::Method;
@@ -131,7 +131,7 @@ async fn a_change_is_live_when_the_reply_is_there() {
     let first = world.connect("openai", "first").await;
     let second = world.connect("openai", "second").await;
     let ask = || async { world.agent().post("/v1/chat/completions", chat_body("openai/m1", false)).await };
-    let served_by = |reply: &acceptance::Reply| reply.header("x-omniroute-selected-connection-id").map(str::to_owned);
+    let served_by = |reply: &Reply| reply.header("x-omniroute-selected-connection-id").map(str::to_owned);
     assert_eq!(served_by(&ask().await).as_deref(), Some(first.id.as_str()));
     let path = format!("/api/providers/{}", first.id);
     world.managed(Method::PATCH, &path, Some(json!({"isActive": false}))).await;
@@ -253,5 +253,37 @@ async fn a_failure_is_shown_until_a_success_or_a_reset() {
     assert_eq!(ask().await, 200);
     assert_eq!(world.connection(&connection).await["lastError"], Value::Null);
     world.advance(Millis::seconds(1));
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn whatever_many_change_at_once_is_in_force_once_each_of_them_was_told() {
+    let world = World::start().await;
+    let account = world.connect("openai", "a").await;
+    world.script(&account).then(Step::ok("fine"));
+    let serves =
+        async |name: &str| world.agent().post("/v1/chat/completions", chat_body(name, false)).await.status.as_u16();
+    for round in 0..3 {
+        let names: Vec<String> = (0..16).map(|n| format!("alias-{round}-{n}")).collect();
+        let make = |name: &String| {
+            let alias = json!({ "alias": name, "target": "openai/m1" });
+            world.manage(Method::POST, "/api/models/aliases", Some(alias))
+        };
+        let made = futures_util::future::join_all(names.iter().map(make)).await;
+        for name in &names {
+            assert_eq!(serves(name).await, 200, "{name} was made");
+        }
+        let delete = |reply: &Reply| {
+            let id = reply.json()["alias"]["id"].as_str().expect("an id").to_owned();
+            let world = &world;
+            async move { world.manage(Method::DELETE, &format!("/api/models/aliases/{id}"), None).await }
+        };
+        for gone in futures_util::future::join_all(made.iter().map(delete)).await {
+            assert_eq!(gone.status, 200, "{}", gone.text());
+        }
+        for name in &names {
+            assert_eq!(serves(name).await, 404, "{name} is gone");
+        }
+    }
     world.check_invariants().await;
 }

@@ -38,7 +38,7 @@ pub fn headroom(quota: &Quota, now: Timestamp) -> Option<f64> {
 pub fn is_exhausted(quota: &Quota, model: &str, now: Timestamp) -> bool {
     let said =
         quota.limit_reached && quota.windows.values().all(|window| window.reset_at.is_none_or(|reset| reset > now));
-    said || least_remaining(quota, model, now).is_some_and(|left| left <= 0.0)
+    said || quota.windows_of(model).any(|(_, window)| remaining(window, now).is_some_and(|left| left <= 0.0))
 }
 
 #[cfg(test)]

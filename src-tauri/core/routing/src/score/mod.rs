@@ -39,9 +39,9 @@ pub struct Breakdown {
     pub known: bool,
 }
 
-/// The score of a member, 0–1, by the factors that count ([`Weights::active`]).
-pub fn score(member: &Member<'_>, pool: &Pool<'_>, active: &[(Factor, f64)]) -> f64 {
-    let sum: f64 = active.iter().map(|&(factor, weight)| weight * factors::value(factor, member, pool)).sum();
+/// The score of a member, 0–1.
+pub fn score(member: &Member<'_>, pool: &Pool<'_>, weights: &Weights) -> f64 {
+    let sum: f64 = factors::all(member, pool).iter().zip(weights.all()).map(|(value, weight)| value * weight).sum();
     unit(sum)
 }
 
@@ -49,8 +49,8 @@ pub fn score(member: &Member<'_>, pool: &Pool<'_>, active: &[(Factor, f64)]) -> 
 pub fn breakdown(member: &Member<'_>, pool: &Pool<'_>, weights: &Weights) -> Vec<Breakdown> {
     Factor::ALL
         .iter()
-        .map(|&factor| {
-            let value = factors::value(factor, member, pool);
+        .zip(factors::all(member, pool))
+        .map(|(&factor, value)| {
             let weight = weights.of(factor);
             Breakdown { factor, value, weight, share: value * weight, known: factors::is_known(factor, member, pool) }
         })

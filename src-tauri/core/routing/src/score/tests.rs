@@ -15,7 +15,7 @@ use crate::view::RequestFacts;
 fn values(factor: Factor, targets: &[Target], request: &RequestFacts, hint: Hint) -> Vec<f64> {
     let all: Vec<usize> = (0..targets.len()).collect();
     let pool = Pool::explained(targets, &all, &view(request), hint, &Layers::default());
-    pool.members.iter().map(|member| (factors::value(factor, member, &pool) * 1e6).round() / 1e6).collect()
+    pool.members.iter().map(|member| (factors::all(member, &pool)[factor as usize] * 1e6).round() / 1e6).collect()
 }
 
 /// The values over targets whose facts are these.
@@ -184,7 +184,7 @@ proptest! {
         let pool = Pool::explained(&targets, &all, &view(&request), hint, &Layers::default());
         let weights = Weights::default();
         for member in &pool.members {
-            let total = score(member, &pool, &weights.active());
+            let total = score(member, &pool, &weights);
             let parts = breakdown(member, &pool, &weights);
             prop_assert!((0.0..=1.0).contains(&total));
             prop_assert!(parts.iter().all(|part| (0.0..=1.0).contains(&part.value)));

@@ -171,9 +171,9 @@ impl Weights {
         self.0[factor as usize]
     }
 
-    /// The factors that count, with their weights.
-    pub fn active(&self) -> Vec<(Factor, f64)> {
-        Factor::ALL.into_iter().zip(self.0).filter(|(_, weight)| *weight > 0.0).collect()
+    /// In the order of [`Factor::ALL`].
+    pub fn all(&self) -> &[f64; Factor::ALL.len()] {
+        &self.0
     }
 }
 

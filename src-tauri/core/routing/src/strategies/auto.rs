@@ -251,11 +251,11 @@ fn pool<'a>(
 }
 
 fn scores(pool: &Pool<'_>, weights: &Weights, profile: &Profile) -> Vec<Scored> {
-    let (near, active) = (profile.quota_warning, weights.active());
+    let near = profile.quota_warning;
     let one = |member: &Member<'_>| {
         let penalised = member.remaining.is_some_and(|left| left <= near);
         let factor = if penalised { SOFT_QUOTA_FACTOR } else { 1.0 };
-        Scored { index: member.index, score: score::score(member, pool, &active) * factor, penalised }
+        Scored { index: member.index, score: score::score(member, pool, weights) * factor, penalised }
     };
     pool.members.iter().map(one).collect()
 }

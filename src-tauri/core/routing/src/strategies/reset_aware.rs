@@ -67,7 +67,15 @@ pub fn score(target: &Target, config: &Config, now: Timestamp) -> f64 {
     if window::is_exhausted(quota, &target.model, now) {
         return f64::NEG_INFINITY;
     }
-    let [session, weekly, monthly] = [SESSION, WEEKLY, MONTHLY].map(|name| quota.windows.get(name));
+    let (mut session, mut weekly, mut monthly) = (None, None, None);
+    for (name, window) in &quota.windows {
+        match name.as_str() {
+            SESSION => session = Some(window),
+            WEEKLY => weekly = Some(window),
+            MONTHLY => monthly = Some(window),
+            _ => {}
+        }
+    }
     let known = |window: Option<&Window>, shape: &Shape| window.and_then(|window| of_window(window, shape, now));
     let short = known(session, &SESSION_SHAPE).unwrap_or(UNKNOWN);
     let long = match (known(weekly, &WEEKLY_SHAPE), known(monthly, &MONTHLY_SHAPE)) {

@@ -27,6 +27,8 @@ pub(super) struct Traveller<'w> {
     pub(super) next: usize,
     /// Accounts of the present target that are left.
     pub(super) steps: VecDeque<Candidate>,
+    /// The first of them is to be asked once more.
+    pub(super) repeats: bool,
     /// How often the present target was asked again, and whether it was asked for less.
     pub(super) repeated: u32,
     pub(super) adjusted: bool,
@@ -67,6 +69,8 @@ struct Level {
 pub(super) struct Stand {
     pub(super) at: usize,
     pub(super) candidate: Candidate,
+    /// It is to be asked once more.
+    pub(super) repeats: bool,
 }
 
 pub(super) struct UnderWay<'w> {
@@ -109,6 +113,7 @@ impl<'w> Traveller<'w> {
             at: 0,
             next: 0,
             steps: VecDeque::new(),
+            repeats: false,
             repeated: 0,
             adjusted: false,
             thoughtless: false,
@@ -148,9 +153,26 @@ impl<'w> Traveller<'w> {
         self.order = order;
         (self.at, self.next) = (0, 0);
         self.steps.clear();
+        self.repeats = false;
         self.full.clear();
         self.last_place = false;
         self.end = End::default();
+    }
+
+    /// The same account comes next.
+    pub(super) fn again(&mut self, candidate: Candidate) {
+        self.steps.push_front(candidate);
+        self.repeats = true;
+    }
+
+    /// Of those without a place, the one that is waited for: before anybody was asked the first, then only whoever is to be
+    /// asked once more.
+    pub(super) fn waits_for(&mut self) -> Option<Stand> {
+        let found = match self.journey.attempts.is_empty() {
+            true => 0,
+            false => self.full.iter().position(|stand| stand.repeats)?,
+        };
+        (found < self.full.len()).then(|| self.full.swap_remove(found))
     }
 
     /// What it asks the Engine for.

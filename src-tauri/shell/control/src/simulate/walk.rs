@@ -78,7 +78,8 @@ impl<'w> World<'w> {
     pub(super) fn walks(&mut self, mut traveller: Traveller<'w>) {
         loop {
             if let Some(candidate) = traveller.steps.pop_front() {
-                let stand = Stand { at: traveller.at, candidate };
+                let repeats = std::mem::take(&mut traveller.repeats);
+                let stand = Stand { at: traveller.at, candidate, repeats };
                 match self.admits(&traveller, &stand) {
                     Admitted::Permit(permit) => return self.dispatches(traveller, stand, permit),
                     Admitted::Refused(exclusion) => {
@@ -127,12 +128,9 @@ impl<'w> World<'w> {
         limits.unwrap_or_default()
     }
 
-    /// Everyone who is left is full: waits for the first of them.
+    /// Everyone who is left is full: waits for the first of them, or for the one that is to be asked once more.
     fn waits_for_a_place(&mut self, mut traveller: Traveller<'w>) {
-        if !traveller.journey.attempts.is_empty() || traveller.full.is_empty() {
-            return self.nobody(traveller);
-        }
-        let stand = traveller.full.remove(0);
+        let Some(stand) = traveller.waits_for() else { return self.nobody(traveller) };
         traveller.full.clear();
         traveller.last_place = true;
         let limits = self.limits(&stand.candidate);
@@ -141,7 +139,7 @@ impl<'w> World<'w> {
             Entered::Permit(permit) => self.dispatches(traveller, stand, permit),
             Entered::Queued(ticket) => self.stands(ticket, stand, traveller),
             Entered::Refused(refusal) => {
-                traveller.end.local = matches!(refusal, Refusal::Local(_));
+                traveller.end.local = matches!(refusal, Refusal::Local(_)) && !stand.repeats;
                 self.nobody(traveller);
             }
         }
@@ -149,7 +147,7 @@ impl<'w> World<'w> {
 
     /// Asks an account; the answer is drawn from what it did at that time.
     pub(super) fn dispatches(&mut self, mut traveller: Traveller<'w>, stand: Stand, permit: Permit) {
-        let Stand { at, candidate } = stand;
+        let Stand { at, candidate, .. } = stand;
         traveller.at = at;
         let whom = (candidate.connection.clone(), candidate.model.clone());
         self.figures.dispatches += 1;
@@ -256,22 +254,25 @@ impl<'w> World<'w> {
         match decision {
             Decision::Stop(stop) => {
                 traveller.end.stop = Some(stop);
+                if stop == Stop::Exhausted && !traveller.last_place {
+                    return self.waits_for_a_place(traveller);
+                }
                 self.nobody(traveller);
             }
             _ if traveller.last_place => self.nobody(traveller),
             Decision::Retry { after } => {
                 traveller.repeated += 1;
-                traveller.steps.push_front(candidate);
+                traveller.again(candidate);
                 self.pauses(after, Resumes::Walk, traveller);
             }
             Decision::Adjust { .. } => {
                 traveller.adjusted = true;
-                traveller.steps.push_front(candidate);
+                traveller.again(candidate);
                 self.walks(traveller);
             }
             Decision::ThinkLess => {
                 traveller.thoughtless = true;
-                traveller.steps.push_front(candidate);
+                traveller.again(candidate);
                 self.walks(traveller);
             }
             Decision::NextAccount | Decision::FewerTools => self.walks(traveller),

@@ -1,5 +1,5 @@
 //! Asks as a plan says: a list one after another, a panel at once, a chain link by link; and of a combo within, as that
-//! combo's own plan says.
+//! combo's own plan says. What few requests need is boxed, so that the future of all the others stays small.
 
 use std::pin::Pin;
 
