@@ -21,6 +21,7 @@ use tokio::io::AsyncReadExt;
 use tokio_util::io::StreamReader;
 use uuid::Uuid;
 
+use crate::aside;
 use crate::client_auth::{self, Requirement};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
@@ -148,6 +149,22 @@ impl ClientRequest {
     /// What is wrong with it, by field.
     pub(crate) fn asked(&self) -> Result<&Request, &Refusal> {
         self.asked.get_or_init(|| self.read(&self.body).map(Box::new)).as_deref()
+    }
+
+    /// The same; a long body is read aside.
+    ///
+    /// # Errors
+    /// What is wrong with it, by field.
+    pub(crate) async fn asked_in_time(&self, gateway: &Gateway) -> Result<&Request, &Refusal> {
+        if self.asked.get().is_none() {
+            let (client, body, stream) = (self.client, self.body.clone(), self.stream);
+            let model = self.requested_model().to_owned();
+            let reading = move || client.read_request(&body, &model, stream).map(Box::new);
+            let read = aside::compute(gateway, self.body.len(), reading).await;
+            // Somebody may have been quicker, and has read the same.
+            drop(self.asked.set(read));
+        }
+        self.asked()
     }
 
     /// The same, as far as it takes to know what kind of request this is: of a long conversation the ends. Whether what was

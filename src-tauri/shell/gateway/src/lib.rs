@@ -7,6 +7,7 @@
 mod accounts;
 mod address_book;
 mod admit;
+mod aside;
 mod attempt;
 mod attempt_loop;
 mod auto_disable;

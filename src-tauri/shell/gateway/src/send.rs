@@ -106,7 +106,7 @@ async fn send_unlimited(
     let target = gateway.target_at(&step.entry, &step.provider);
     let judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated =
-        translate(gateway, request, step, wish).map_err(|refusal| not_translated(request, &judge, &refusal))?;
+        translate(gateway, request, step, wish).await.map_err(|refusal| not_translated(request, &judge, &refusal))?;
     recorder.warn(translated.warnings);
     let is_native = request.passes_to(step.operation);
     let call = Call {

@@ -15,6 +15,7 @@ use dialects::{
 use domain::{Dialect, Operation};
 use upstream::Payload;
 
+use crate::aside;
 use crate::exchange;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
@@ -40,39 +41,63 @@ pub(crate) struct Translated {
 ///
 /// # Errors
 /// What the request says that the upstream's dialect has no words for.
-pub(crate) fn translate(
+pub(crate) async fn translate(
     gateway: &Gateway,
     request: &ClientRequest,
     step: &Step,
     wish: &Wish,
 ) -> Result<Translated, Refusal> {
-    let model = &step.candidate.model;
-    let (source, target) = (request.dialect(), step.operation.dialect());
-    let continued = (source == Dialect::Responses).then(|| continued(gateway, request)).flatten();
-    let most_tools = most_tools(gateway, request, step);
-    let truncated = most_tools.map(|most| format!("{TRUNCATED_TOOLS}:{most}"));
+    let continued = (request.dialect() == Dialect::Responses).then(|| continued(gateway, request)).flatten();
     if request.passes_to(step.operation) {
-        let mut body = continued.as_ref().unwrap_or(&request.body).clone();
-        if let Some(most) = most_tools {
-            body = tool_list::shortened(source, &body, most);
-        }
-        let foreign = has_foreign_thoughts(&body).then_some(Thoughts::Foreign);
-        if let Some(thoughts) = wish.without.or(foreign) {
-            body = without_thoughts(source, &body, thoughts);
-        }
-        if let Some(limit) = wish.max_output {
-            body = limited_output(source, &body, limit);
-        }
-        let mut translated = rewrite(request.operation, &body, &request.body, &request.glance, model);
-        translated.warnings.extend(truncated);
-        return Ok(translated);
+        Ok(passed(gateway, request, step, wish, continued))
+    } else {
+        Box::pin(reworded(gateway, request, step, wish, continued)).await
     }
+}
+
+/// In the client's own words, with little changed.
+fn passed(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    wish: &Wish,
+    continued: Option<Bytes>,
+) -> Translated {
+    let source = request.dialect();
+    let most_tools = most_tools(gateway, request, step);
+    let mut body = continued.unwrap_or_else(|| request.body.clone());
+    if let Some(most) = most_tools {
+        body = tool_list::shortened(source, &body, most);
+    }
+    let foreign = has_foreign_thoughts(&body).then_some(Thoughts::Foreign);
+    if let Some(thoughts) = wish.without.or(foreign) {
+        body = without_thoughts(source, &body, thoughts);
+    }
+    if let Some(limit) = wish.max_output {
+        body = limited_output(source, &body, limit);
+    }
+    let mut translated = rewrite(request.operation, &body, &request.body, &request.glance, &step.candidate.model);
+    translated.warnings.extend(most_tools.map(truncated));
+    translated
+}
+
+/// In the upstream's words.
+async fn reworded(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    step: &Step,
+    wish: &Wish,
+    continued: Option<Bytes>,
+) -> Result<Translated, Refusal> {
+    let (model, target) = (&step.candidate.model, step.operation.dialect());
+    let most_tools = most_tools(gateway, request, step);
     let meant = continued.unwrap_or_else(|| request.body.clone());
     let target_facts = exchange::target(step, &gateway.settings().translation);
     let mut asked = if meant.as_ptr() == request.body.as_ptr() {
-        request.asked().map_err(Clone::clone)?.clone()
+        request.asked_in_time(gateway).await.map_err(Clone::clone)?.clone()
     } else {
-        request.client.read_request(&meant, model, request.stream)?
+        let (client, body, stream, named) = (request.client, meant.clone(), request.stream, model.clone());
+        aside::compute(gateway, meant.len(), move || client.read_request(&body, &named, stream)).await?
     };
     asked.model.clone_from(model);
     gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());
@@ -84,10 +109,17 @@ pub(crate) fn translate(
         asked.turns.iter_mut().for_each(|turn| turn.parts.retain(|part| !matches!(part, Part::Reasoning { .. })));
         asked.reasoning.mode = ReasoningMode::Off;
     }
-    let written = write_request(target, &asked, &target_facts)?;
+    let writing = move || write_request(target, &asked, &target_facts);
+    let written = aside::compute(gateway, meant.len(), writing).await?;
     let background = request.glance.background.is_some().then(|| BACKGROUND_DEGRADE.to_owned());
-    let warnings = written.warnings.iter().map(exchange::word).chain(background).chain(truncated).collect();
+    let warnings =
+        written.warnings.iter().map(exchange::word).chain(background).chain(most_tools.map(truncated)).collect();
     Ok(Translated { body: written.body.into(), warnings, ids: written.ids, meant })
+}
+
+/// The warning about a list of tools that was cut.
+fn truncated(most: u32) -> String {
+    format!("{TRUNCATED_TOOLS}:{most}")
 }
 
 /// Whether lists of tools are cut to what a provider takes, instead of going elsewhere.
