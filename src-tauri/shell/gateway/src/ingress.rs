@@ -160,7 +160,7 @@ impl ClientRequest {
             let (client, body, stream) = (self.client, self.body.clone(), self.stream);
             let model = self.requested_model().to_owned();
             let reading = move || client.read_request(&body, &model, stream).map(Box::new);
-            let read = aside::compute(gateway, self.body.len(), reading).await;
+            let read = aside::compute(gateway.tracker(), self.body.len(), reading).await;
             // Somebody may have been quicker, and has read the same.
             drop(self.asked.set(read));
         }

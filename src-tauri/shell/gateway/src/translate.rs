@@ -97,7 +97,7 @@ async fn reworded(
         request.asked_in_time(gateway).await.map_err(Clone::clone)?.clone()
     } else {
         let (client, body, stream, named) = (request.client, meant.clone(), request.stream, model.clone());
-        aside::compute(gateway, meant.len(), move || client.read_request(&body, &named, stream)).await?
+        aside::compute(gateway.tracker(), meant.len(), move || client.read_request(&body, &named, stream)).await?
     };
     asked.model.clone_from(model);
     gateway.memo().lock().remind(&mut asked, &target_facts, gateway.now());
@@ -110,7 +110,7 @@ async fn reworded(
         asked.reasoning.mode = ReasoningMode::Off;
     }
     let writing = move || write_request(target, &asked, &target_facts);
-    let written = aside::compute(gateway, meant.len(), writing).await?;
+    let written = aside::compute(gateway.tracker(), meant.len(), writing).await?;
     let background = request.glance.background.is_some().then(|| BACKGROUND_DEGRADE.to_owned());
     let warnings =
         written.warnings.iter().map(exchange::word).chain(background).chain(most_tools.map(truncated)).collect();
