@@ -46,7 +46,8 @@ mod tests {
     #[tokio::test]
     async fn a_panic_elsewhere_is_one_here() {
         let tracker = TaskTracker::new();
-        let here = tokio::spawn(async move { compute(&tracker, usize::MAX, || panic!("oh")).await });
+        let other = tracker.clone();
+        let here = tracker.spawn(async move { compute(&other, usize::MAX, || panic!("oh")).await });
         assert!(here.await.expect_err("it panicked").is_panic());
     }
 }
