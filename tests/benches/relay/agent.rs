@@ -15,7 +15,10 @@ use tokio::task::JoinSet;
 
 use crate::program::{CLIENT_KEY, COMBO};
 
-const PATH: &str = "/v1/chat/completions";
+/// In the words of the fake provider, so that bytes pass.
+const CHAT: &str = "/v1/chat/completions";
+/// In other words, so that everything is translated.
+const MESSAGES: &str = "/v1/messages";
 
 /// Somewhere to send a request.
 #[derive(Clone, Debug)]
@@ -24,12 +27,18 @@ pub struct Place {
     authority: String,
     /// What stands before the model's name there.
     prefix: &'static str,
+    path: &'static str,
 }
 
 impl Place {
     pub fn new(name: &'static str, url: &str, prefix: &'static str) -> Result<Place> {
         let authority = url.strip_prefix("http://").context("a plain address")?.to_owned();
-        Ok(Place { name, authority, prefix })
+        Ok(Place { name, authority, prefix, path: CHAT })
+    }
+
+    /// The same, asked in other words than the provider's.
+    pub fn translated(&self) -> Place {
+        Place { path: MESSAGES, ..self.clone() }
     }
 
     /// Whether the gateway finds a model there by way of a combo.
@@ -51,10 +60,12 @@ pub struct Reply {
 /// A request body of about `size` bytes that looks like a conversation with code in it.
 pub fn body(place: &Place, model: &str, size: usize, stream: bool) -> Bytes {
     const TURN: &str = r#"{"role":"user","content":"It fails for nested input:\n\n```rust\nfn main() {\n    let text = \"{\\\"a\\\": [1, 2]}\";\n}\n```\nKeep the interface as it is."},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"src/parser.rs\"}"}}]},{"role":"tool","tool_call_id":"call_1","content":"pub fn parse(text: &str) -> Result<Value, Error> {\n    Scanner::new(text).value()\n}\n"}"#;
-    let mut body = format!(r#"{{"model":"{}{model}","stream":{stream},"messages":[{TURN}"#, place.prefix);
-    while body.len() + TURN.len() < size {
+    const PLAIN: &str = r#"{"role":"user","content":"It fails for nested input."},{"role":"assistant","content":"Show me."},{"role":"user","content":"Here."}"#;
+    let (turn, limit) = if place.path == MESSAGES { (PLAIN, r#""max_tokens":64,"#) } else { (TURN, "") };
+    let mut body = format!(r#"{{"model":"{}{model}",{limit}"stream":{stream},"messages":[{turn}"#, place.prefix);
+    while place.path == CHAT && body.len() + turn.len() < size {
         body.push(',');
-        body.push_str(TURN);
+        body.push_str(turn);
     }
     body.push_str("]}");
     body.into()
@@ -64,6 +75,7 @@ pub fn body(place: &Place, model: &str, size: usize, stream: bool) -> Bytes {
 pub struct Agent {
     sender: SendRequest<Full<Bytes>>,
     authority: String,
+    path: &'static str,
 }
 
 impl Agent {
@@ -72,7 +84,7 @@ impl Agent {
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        Ok(Agent { sender, authority: place.authority.clone() })
+        Ok(Agent { sender, authority: place.authority.clone(), path: place.path })
     }
 
     async fn send(&mut self, body: Bytes) -> Result<Incoming> {
@@ -86,7 +98,7 @@ impl Agent {
 
     /// The head of the reply, whatever it says, and its body.
     pub async fn ask(&mut self, body: Bytes) -> Result<(StatusCode, Incoming)> {
-        let request = Request::post(PATH)
+        let request = Request::post(self.path)
             .header(HOST, &self.authority)
             .header(CONTENT_TYPE, "application/json")
             .header(AUTHORIZATION, format!("Bearer {CLIENT_KEY}"))

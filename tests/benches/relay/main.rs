@@ -197,17 +197,19 @@ async fn throughput(ways: &Ways) -> Result<()> {
     Ok(())
 }
 
-/// What a stream holds while it is open.
+/// What a stream holds while it is open, passed on as it comes and translated.
 async fn open_streams(place: &Place, gateway: &Program) -> Result<()> {
+    println!();
     let before = gateway.memory()?;
-    let streams = agent::open(place, OPEN_STREAMS, "open").await?;
-    let during = gateway.memory()?;
-    drop(streams);
-    println!("\nmemory after load {before} KiB");
-    println!(
-        "memory with {OPEN_STREAMS} open streams {during} KiB: {:.1} KiB per stream",
-        during.saturating_sub(before) as f64 / OPEN_STREAMS as f64
-    );
+    for (name, place) in [("passed on", place.clone()), ("translated", place.translated())] {
+        let streams = agent::open(&place, OPEN_STREAMS, "open").await?;
+        let during = gateway.memory()?;
+        drop(streams);
+        println!(
+            "memory with {OPEN_STREAMS} open streams, {name}: {before} -> {during} KiB, {:.1} KiB per stream",
+            during.saturating_sub(before) as f64 / OPEN_STREAMS as f64
+        );
+    }
     Ok(())
 }
 
