@@ -29,6 +29,9 @@ pub(crate) const MOST_WAITING: usize = 64;
 /// Most that is read of one, in bytes; none is written that is longer.
 const MOST_READ: u64 = 8 << 20;
 
+/// What a file ends in that is still being written. One that a crash left behind goes with its day.
+const UNFINISHED: &str = "part";
+
 /// Bodies on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
@@ -52,8 +55,10 @@ impl Store {
         if let Some(day) = path.parent() {
             create(day)?;
         }
-        let file = private_file(&path)?;
-        pack(file, bodies).at("write", &path)
+        // Under its own name it is there whole or not at all.
+        let unfinished = path.with_extension(UNFINISHED);
+        let file = private_file(&unfinished)?;
+        pack(file, bodies).and_then(|()| fs::rename(&unfinished, &path)).at("write", &path)
     }
 
     /// The bodies of a request; empty where none were kept.
