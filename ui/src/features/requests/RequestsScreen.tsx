@@ -174,12 +174,14 @@ function InFlight({ count }: { count: number }) {
 type OlderProps = ReturnType<typeof useRequestLog>["older"];
 
 /** Reads on as soon as the end of the list comes near; the button is for those who do not scroll. */
-function Older({ isPending, error, load }: OlderProps) {
+function Older({ isPending, error, cursor, load }: OlderProps) {
   const words = useMessages().requests;
   const end = useRef<HTMLDivElement>(null);
   const latest = useRef(load);
   latest.current = load;
   const waiting = isPending || error !== null;
+  // Every page is watched for anew: one that came at once may leave the end in sight, of which an observer says nothing.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   useEffect(() => {
     if (waiting || !end.current || !("IntersectionObserver" in globalThis)) return;
     const near = new IntersectionObserver(
@@ -190,7 +192,7 @@ function Older({ isPending, error, load }: OlderProps) {
     );
     near.observe(end.current);
     return () => near.disconnect();
-  }, [waiting]);
+  }, [waiting, cursor]);
   return (
     <div ref={end} className="flex h-12 items-center gap-3">
       <Button variant="ghost" size="sm" onClick={load} disabled={isPending}>

@@ -108,6 +108,24 @@ describe("the request log", () => {
     await waitFor(() => expect(screen.getByRole("grid")).toHaveAttribute("aria-rowcount", "152"));
   });
 
+  it("reads on while the end stays in sight", async () => {
+    const requests = many(350);
+    // As a browser does: an observer tells how things are once, and then only what changes.
+    vi.stubGlobal(
+      "IntersectionObserver",
+      class {
+        constructor(readonly tell: (entries: { isIntersecting: boolean }[]) => void) {}
+        observe() {
+          queueMicrotask(() => this.tell([{ isIntersecting: true }]));
+        }
+        disconnect() {}
+      },
+    );
+    open("/requests", fakeHost(world({ requests })));
+    await waitFor(() => expect(screen.getByRole("grid")).toHaveAttribute("aria-rowcount", "351"));
+    vi.unstubAllGlobals();
+  });
+
   it("tells a newcomer what will be here", async () => {
     open("/requests", fakeHost(world()));
     expect(await screen.findByRole("heading", { name: "No request has come in yet" })).toBeVisible();

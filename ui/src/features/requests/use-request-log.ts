@@ -41,6 +41,8 @@ export function useRequestLog(filter: RequestFilter) {
     retry: () => void newest.refetch(),
     older: {
       exist: cursor !== null,
+      /** Where they begin; another one after each page. */
+      cursor,
       isPending: older.isPending,
       error: older.error,
       load: () => {
