@@ -8,6 +8,7 @@ pub mod client_key;
 pub mod connection;
 pub mod dialect;
 pub mod health;
+mod hex;
 pub mod id;
 pub mod key_limits;
 pub mod limits;
@@ -25,6 +26,7 @@ pub mod wire;
 
 pub use availability::{Availability, Candidate, Exclusion, Mechanism, Nature};
 pub use dialect::{Dialect, Operation};
+pub use hex::hex;
 pub use id::{AliasId, ClientKeyId, ConnectionId, NodeId, ProviderId, RequestId};
 pub use limits::{Limits, ProviderLimits, RateLimitOverrides};
 pub use outcome::{

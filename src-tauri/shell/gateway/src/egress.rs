@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use domain::{Candidate, Millis, Timestamp};
+use domain::{Candidate, Millis, Timestamp, hex};
 use http::header::{ACCEPT, CONTENT_LENGTH};
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -140,8 +140,7 @@ fn way_out(route: &Route) -> String {
         Some(Proxy::System) => "system".to_owned(),
         Some(Proxy::Url(url)) => {
             let digest = Sha256::digest(url.as_bytes());
-            let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-            format!("proxy-{name}")
+            format!("proxy-{}", hex(&digest[..8]))
         }
     }
 }

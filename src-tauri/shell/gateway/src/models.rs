@@ -1,7 +1,6 @@
 //! `GET /v1/models` in the shape the caller reads (gateway specification, 1.5).
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -9,7 +8,7 @@ use catalog::Provider;
 use dialects::models::{ListShape, ModelEntry, ModelPrice, Page, write_list, write_one};
 use domain::client_key::ClientKey;
 use domain::wire::code;
-use domain::{Dialect, Millis, RequestId};
+use domain::{Dialect, Millis, RequestId, hex};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use http::{HeaderValue, StatusCode};
 use sha2::{Digest, Sha256};
@@ -83,11 +82,7 @@ pub(crate) async fn usable(gateway: &Gateway, key: Option<&ClientKey>) -> Vec<Mo
 /// Changes exactly when the body does.
 fn entity_tag(body: &[u8]) -> Option<HeaderValue> {
     let digest = Sha256::digest(body);
-    let mut tag = String::with_capacity(34);
-    for byte in &digest[..16] {
-        let _ = write!(tag, "{byte:02x}");
-    }
-    HeaderValue::try_from(format!("\"{tag}\"")).ok()
+    HeaderValue::try_from(format!("\"{}\"", hex(&digest[..16]))).ok()
 }
 
 pub(crate) fn unknown(name: &str) -> GatewayError {

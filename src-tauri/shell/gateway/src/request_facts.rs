@@ -2,6 +2,7 @@
 //! hashes and guesses at once.
 
 use dialects::canonical::{OutputFormat, Part, Request, Role};
+use domain::hex;
 use routing::score::task::guess;
 use routing::view::{Needs, RequestFacts, Task};
 use sha2::{Digest, Sha256};
@@ -80,7 +81,7 @@ fn session(asked: &Request) -> Option<String> {
     texts(&first.parts).for_each(|text| tell_apart(text, &mut hash));
     hash.update([0]);
     texts(&asked.system).for_each(|text| tell_apart(text, &mut hash));
-    let mut digits = hex(hash);
+    let mut digits = hex(&hash.finalize());
     digits.truncate(SESSION_DIGITS);
     Some(digits)
 }
@@ -101,7 +102,7 @@ fn cache_key(asked: &Request) -> Option<String> {
     }
     hash.update([0]);
     texts(&first.parts).for_each(|text| tell_apart(text, &mut hash));
-    Some(hex(hash))
+    Some(hex(&hash.finalize()))
 }
 
 /// A text by its length, its beginning and its end: a hash of all of a long one would take longer than the choice.
@@ -124,10 +125,6 @@ fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
     })
 }
 
-fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn task(asked: &Request) -> Task {
     let last = asked.turns.iter().rev().find(|turn| turn.role == Role::User);
     let text = last.and_then(|turn| texts(&turn.parts).last()).unwrap_or_default();
@@ -143,7 +140,7 @@ mod tests {
         let hashed = |text: &str| {
             let mut hash = Sha256::new();
             tell_apart(text, &mut hash);
-            hex(hash)
+            hex(&hash.finalize())
         };
         let long = |first: char, last: char, middle: usize| format!("{first}{}{last}", "-".repeat(middle));
         let one = hashed(&long('a', 'a', 100_000));

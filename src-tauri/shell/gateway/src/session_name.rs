@@ -1,11 +1,9 @@
 //! What a client calls its session (resilience specification, 9.2): a header, else a member of the body, else how the
 //! conversation began. Names are hashed before anything remembers them, and none of the headers is sent on.
 
-use std::fmt::Write;
-
 use dialects::canonical::{Part, Role};
-use domain::ProviderId;
 use domain::wire::header;
+use domain::{ProviderId, hex};
 use http::HeaderMap;
 use sha2::{Digest, Sha256};
 
@@ -61,10 +59,7 @@ fn digest(space: &str, name: &str) -> String {
     hash.update(space);
     hash.update(":");
     hash.update(name);
-    hash.finalize().iter().fold(String::with_capacity(64), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    hex(&hash.finalize())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! they decide by (context, capabilities) is what the model list knows.
 
 use bytes::Bytes;
-use domain::Timestamp;
+use domain::{Timestamp, hex};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -114,7 +114,7 @@ fn modified_at(entry: &ModelEntry) -> String {
 
 /// Of the name: clients tell models apart by it.
 fn digest(name: &str) -> String {
-    Sha256::digest(name.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(name.as_bytes()))
 }
 
 /// Clients look for `<architecture>.context_length`.
