@@ -1,9 +1,10 @@
 //! What a combo answers when nobody serves (gateway specification, 3.9; resilience specification, 15 and 22).
 
-use acceptance::{chat_body, empty_stream, error_event, messages_body};
+use acceptance::{Reply, chat_body, empty_stream, error_event, messages_body};
 use domain::{Dialect, Millis};
 use fake_upstream::{Answer, Step};
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use crate::team::{Team, models, who};
 
@@ -51,6 +52,19 @@ async fn a_combo_with_nothing_to_run_is_not_found() {
     team.world.check_invariants().await;
 }
 
+/// The reply of a request whose attempts have begun and fail, and which then waits: time passes second by second, and in each
+/// of them whoever woke comes as far as a call of our own does.
+async fn after_a_wait(team: &Team, asking: JoinHandle<Reply>) -> Reply {
+    while team.world.in_flight() > 0 {
+        tokio::task::yield_now().await;
+    }
+    while !asking.is_finished() {
+        team.world.advance(Millis::seconds(1));
+        team.world.requests().await;
+    }
+    asking.await.expect("an answer")
+}
+
 #[tokio::test]
 async fn a_request_waits_for_a_short_limit_of_all_its_models_and_then_succeeds() {
     // CR
@@ -65,12 +79,7 @@ async fn a_request_waits_for_a_short_limit_of_all_its_models_and_then_succeeds()
     let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("short", false)).await });
     team.world.wait_for_calls(&gemini, 2).await;
     let begun = team.world.now();
-    // However late it falls asleep, it is woken.
-    while !asking.is_finished() {
-        team.world.advance(Millis::seconds(1));
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(who(&asking.await.expect("an answer")), 0);
+    assert_eq!(who(&after_a_wait(&team, asking).await), 0);
     assert!(team.world.now().since(begun) >= Millis::seconds(20), "not before the limits end");
     team.world.check_invariants().await;
 }
@@ -86,11 +95,7 @@ async fn who_failed_before_a_wait_is_asked_again_after_it() {
     let agent = team.world.agent();
     let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", chat_body("team", false)).await });
     team.world.wait_for_calls(&team.accounts[1], 1).await;
-    while !asking.is_finished() {
-        team.world.advance(Millis::seconds(1));
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(who(&asking.await.expect("an answer")), 0);
+    assert_eq!(who(&after_a_wait(&team, asking).await), 0);
     team.world.check_invariants().await;
 }
 
