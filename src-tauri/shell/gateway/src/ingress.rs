@@ -155,16 +155,22 @@ impl ClientRequest {
     ///
     /// # Errors
     /// What is wrong with it, by field.
-    pub(crate) async fn asked_in_time(&self, gateway: &Gateway) -> Result<&Request, &Refusal> {
-        if self.asked.get().is_none() {
-            let (client, body, stream) = (self.client, self.body.clone(), self.stream);
-            let model = self.requested_model().to_owned();
-            let reading = move || client.read_request(&body, &model, stream).map(Box::new);
-            let read = aside::compute(gateway.tracker(), self.body.len(), reading).await;
-            // Somebody may have been quicker, and has read the same.
-            drop(self.asked.set(read));
-        }
+    pub(crate) async fn asked_aside(&self, gateway: &Gateway) -> Result<&Request, &Refusal> {
+        self.read_aside(gateway).await;
         self.asked()
+    }
+
+    /// Reads it for those who ask later; a long body aside.
+    pub(crate) async fn read_aside(&self, gateway: &Gateway) {
+        if self.asked.get().is_some() {
+            return;
+        }
+        let (client, body, stream) = (self.client, self.body.clone(), self.stream);
+        let model = self.requested_model().to_owned();
+        let reading = move || client.read_request(&body, &model, stream).map(Box::new);
+        let read = aside::compute(gateway.tracker(), self.body.len(), reading).await;
+        // Somebody may have been quicker, and has read the same.
+        drop(self.asked.set(read));
     }
 
     /// The same, as far as it takes to know what kind of request this is: of a long conversation the ends. Whether what was

@@ -66,7 +66,7 @@ pub(crate) async fn estimate(gateway: &Gateway, request: &Arc<ClientRequest>) ->
     if let Some(tokens) = by_vocabulary(gateway, request).await {
         return Estimate { tokens, warning: BY_VOCABULARY };
     }
-    let tokens = request.asked().map_or_else(
+    let tokens = request.asked_aside(gateway).await.map_or_else(
         |_| request.estimated_input(),
         |asked| usage_estimate::of_asked(asked, &|text| usage_estimate::of_text_bytes(text.as_bytes())),
     );

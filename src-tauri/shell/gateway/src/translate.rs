@@ -94,7 +94,7 @@ async fn reworded(
     let meant = continued.unwrap_or_else(|| request.body.clone());
     let target_facts = exchange::target(step, &gateway.settings().translation);
     let mut asked = if meant.as_ptr() == request.body.as_ptr() {
-        request.asked_in_time(gateway).await.map_err(Clone::clone)?.clone()
+        request.asked_aside(gateway).await.map_err(Clone::clone)?.clone()
     } else {
         let (client, body, stream, named) = (request.client, meant.clone(), request.stream, model.clone());
         aside::compute(gateway.tracker(), meant.len(), move || client.read_request(&body, &named, stream)).await?

@@ -145,6 +145,9 @@ struct Effort {
 pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Asked, mut recorder: Recorder) -> Response {
     // A request that cannot be read is asked as it is: whoever gets it says what is wrong.
     let told = asked.combo.system_message.as_deref().filter(|text| !text.is_empty());
+    if told.is_some() {
+        request.read_aside(gateway).await;
+    }
     let told = told.and_then(|text| sub_request::told(request, text).ok());
     let request = told.as_ref().unwrap_or(request);
     recorder.of_combo(&asked.combo.name, asked.combo.strategy.as_str());

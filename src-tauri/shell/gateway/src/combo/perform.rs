@@ -20,6 +20,10 @@ pub(super) async fn perform<'p>(
     plan: &'p Plan,
     recorder: Recorder,
 ) -> Ended {
+    if !matches!(plan, Plan::Ranked { .. }) {
+        // It is about to be written anew.
+        request.read_aside(scene.gateway).await;
+    }
     match plan {
         Plan::Ranked { pool, attempts } => {
             let steps = attempts.iter().map(|attempt| attempt.target);
