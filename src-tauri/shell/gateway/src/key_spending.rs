@@ -61,7 +61,7 @@ impl KeySpending {
         self.ledger.lock().standings(key, self.clock.now())
     }
 
-    /// Refuses a key that may ask nothing more for now, whatever it asks.
+    /// Refuses a key that may ask nothing more at present, whatever it asks.
     pub(crate) fn check(&self, key: &ClientKey) -> Result<(), GatewayError> {
         if key.limits.is_empty() {
             return Ok(());
@@ -71,7 +71,7 @@ impl KeySpending {
         exceeded.map_or(Ok(()), |standing| Err(refusal(&standing, now)))
     }
 
-    /// Why a key may not use a model of a provider for now.
+    /// Why a key may not use a model of a provider at present.
     pub(crate) fn bars(&self, key: &ClientKey, provider: &ProviderId, model: &str) -> Option<Exclusion> {
         if !key.limits.tells_targets_apart() {
             return None;
