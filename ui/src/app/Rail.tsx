@@ -6,6 +6,7 @@ import { StateSign } from "@/components/StateSign";
 import { Elapsed } from "@/components/Time";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import { useWide } from "@/lib/hooks";
 import { type NavigationEntry, navigation } from "./navigation";
 
 /**
@@ -14,6 +15,7 @@ import { type NavigationEntry, navigation } from "./navigation";
  */
 export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): void }) {
   const messages = useMessages();
+  const isWide = useWide();
   return (
     <header className="flex h-full w-14 shrink-0 flex-col border-r bg-rail wide:w-[220px]">
       <div className="flex h-14 shrink-0 items-center gap-2.5 px-4 low:h-12 wide:px-5 lowest:h-7 max-wide:lowest:h-2">
@@ -26,7 +28,7 @@ export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): 
         <button
           type="button"
           onClick={onSearch}
-          title={messages.shell.search}
+          title={isWide ? undefined : messages.shell.search}
           className="flex h-8 w-full items-center justify-center lowest:h-7 gap-2 rounded-md border bg-canvas px-2 text-ink-faint transition-colors duration-100 hover:border-line-strong hover:text-ink-soft wide:justify-start"
         >
           <Search aria-hidden className="size-4 shrink-0" />
@@ -63,11 +65,13 @@ export function Rail({ connected, onSearch }: { connected: boolean; onSearch(): 
 function RailLink({ entry }: { entry: NavigationEntry }) {
   const messages = useMessages();
   const label = entry.label(messages);
+  const isWide = useWide();
   return (
     <li>
       <Link
         to={entry.to}
-        title={label}
+        // What is written beside it need not be said again, over the next entry.
+        title={isWide ? undefined : label}
         className="flex h-7 items-center justify-center gap-2.5 low:h-6.5 lowest:h-6 rounded-md px-2 text-ink-soft transition-colors duration-100 hover:bg-hover hover:text-ink aria-[current=page]:bg-selected aria-[current=page]:font-medium aria-[current=page]:text-accent-text wide:justify-start"
       >
         <entry.icon aria-hidden className="size-4 shrink-0" />

@@ -1,5 +1,5 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { GatewayState } from "@/host";
 import { fakeHost } from "@/test/fake-host";
 import { open } from "@/test/render";
@@ -16,6 +16,18 @@ describe("the shell", () => {
     expect(await screen.findByText("The gateway does not answer")).toBeVisible();
     host.connected(true);
     await waitFor(() => expect(screen.queryByText("The gateway does not answer")).not.toBeInTheDocument());
+  });
+
+  it.each([
+    { wide: false, title: "Requests" },
+    { wide: true, title: null },
+  ])("names an entry of the rail in a tooltip only where its name is not written beside it: $wide", async (window) => {
+    const query = { matches: window.wide, addEventListener: () => undefined, removeEventListener: () => undefined };
+    const media = vi.spyOn(globalThis, "matchMedia").mockReturnValue(query as unknown as MediaQueryList);
+    open("/home", fakeHost(world()));
+    const entry = await screen.findByRole("link", { name: "Requests" });
+    expect(entry.getAttribute("title")).toBe(window.title);
+    media.mockRestore();
   });
 
   it("reads everything again after the events were lost", async () => {

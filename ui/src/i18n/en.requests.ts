@@ -239,7 +239,7 @@ export const requests = {
     said: "In the gateway's words",
 
     copyCurl: "Copy as curl",
-    curlHelp: "Your key and prompt are not kept; put them in yourself.",
+    curlHelp: "With places for your key and prompt: put them in yourself.",
     curlPrompt: "Say hello.",
   },
 

@@ -242,7 +242,7 @@ export const requests: Messages["requests"] = {
     said: "Nelle parole del gateway",
 
     copyCurl: "Copia come curl",
-    curlHelp: "La tua chiave e la domanda non sono conservate: mettile tu.",
+    curlHelp: "Con lo spazio per la tua chiave e la domanda: mettile tu.",
     curlPrompt: "Saluta.",
   },
 

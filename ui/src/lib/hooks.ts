@@ -61,19 +61,18 @@ export function useSettled<T>(value: T, ms: number): T {
   return settled;
 }
 
-/** Whether the window has room for a second column; the breakpoint is that of `tokens.css`. */
-export function useRoomy(): boolean {
-  return useSyncExternalStore(watchRoomy, isRoomy);
-}
+/** Whether the window has room for a second column; the breakpoints are those of `tokens.css`. */
+export const useRoomy = atLeast("1180px");
+/** Whether the rail shows words beside its signs. */
+export const useWide = atLeast("960.02px");
 
-const ROOMY = "(min-width: 1180px)";
-
-function isRoomy(): boolean {
-  return matchMedia(ROOMY).matches;
-}
-
-function watchRoomy(listener: () => void): () => void {
-  const query = matchMedia(ROOMY);
-  query.addEventListener("change", listener);
-  return () => query.removeEventListener("change", listener);
+function atLeast(width: string): () => boolean {
+  const query = () => matchMedia(`(min-width: ${width})`);
+  const matches = () => query().matches;
+  const watch = (listener: () => void) => {
+    const watched = query();
+    watched.addEventListener("change", listener);
+    return () => watched.removeEventListener("change", listener);
+  };
+  return () => useSyncExternalStore(watch, matches);
 }
