@@ -175,8 +175,8 @@ function useColumns(readAt: number): Column<BreakerDetail>[] {
     {
       id: "reset",
       header: "",
-      width: "72px",
-      align: "end",
+      width: "64px",
+      acts: true,
       cell: ({ provider, providerName, state, failureCount }, current) =>
         (state !== "CLOSED" || failureCount > 0) && (
           <Button
