@@ -35,7 +35,7 @@ export function UnderwayTable({ requests }: { requests: readonly UnderwayRequest
     {
       id: "model",
       header: words.columns.model,
-      width: "minmax(150px, 1.8fr)",
+      width: "minmax(150px, 2.2fr)",
       cell: ({ requestedModel }) => (
         <span className="font-mono" title={requestedModel}>
           {requestedModel}
@@ -52,9 +52,14 @@ export function UnderwayTable({ requests }: { requests: readonly UnderwayRequest
         </span>
       ),
     },
-    { id: "doing", header: words.columns.doing, width: "minmax(180px, 1.7fr)", cell: (row) => <Doing row={row} /> },
+    { id: "doing", header: words.columns.doing, width: "var(--outcome)", cell: (row) => <Doing row={row} /> },
   ];
-  return <DataTable label={words.title} rows={requests} columns={columns} rowKey={idOf} glides />;
+  return (
+    // As wide as all that the log says of an outcome, so that the columns of both stand below each other.
+    <div className="[--outcome:232px] roomy:[--outcome:444px]">
+      <DataTable label={words.title} rows={requests} columns={columns} rowKey={idOf} glides />
+    </div>
+  );
 }
 
 /** How long it has been on its way. */
