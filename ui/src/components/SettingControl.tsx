@@ -8,6 +8,7 @@ import { cn } from "@/lib/cn";
 import { choiceWord, fieldWords } from "@/lib/field-words";
 import { useCommit, useDraft } from "@/lib/hooks";
 import { lines } from "@/lib/lines";
+import { sentenceCase } from "@/lib/sentence-case";
 import { naturalUnit, readSpan, writeSpan } from "@/lib/time-span";
 import { Input, TextArea } from "./ui/input";
 import { Select } from "./ui/select";
@@ -175,9 +176,9 @@ function ThreeWay({ field, onSave, compact, ...control }: SettingControlProps) {
       className={compact ? "w-full" : "w-36"}
       value={field.value === null ? "" : String(field.value)}
       options={[
-        { value: "", label: words.automatic },
-        { value: "true", label: words.on },
-        { value: "false", label: words.off },
+        { value: "", label: sentenceCase(words.automatic) },
+        { value: "true", label: sentenceCase(words.on) },
+        { value: "false", label: sentenceCase(words.off) },
       ]}
       onChange={(chosen) => onSave(chosen === "" ? null : chosen === "true")}
     />
