@@ -11,7 +11,11 @@ export type Format = ReturnType<typeof createFormat>;
 export function createFormat(locale: string) {
   const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
   const exact = new Intl.NumberFormat(locale, { maximumFractionDigits: 3 });
-  const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+  // In British English a million is a small m, like a minute and a thousandth of a second.
+  const short = new Intl.NumberFormat(locale.startsWith("en") ? "en-US" : locale, {
+    notation: "compact",
+    maximumFractionDigits: 1,
+  });
   const tenth = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const clockSeconds = new Intl.DateTimeFormat(locale, {
@@ -30,10 +34,15 @@ export function createFormat(locale: string) {
   });
   const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
-  const dollars = new Intl.NumberFormat(locale, { style: "currency", currency: "USD" });
+  const dollars = new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency: "USD",
+    currencyDisplay: "narrowSymbol",
+  });
   const smallDollars = new Intl.NumberFormat(locale, {
     style: "currency",
     currency: "USD",
+    currencyDisplay: "narrowSymbol",
     maximumSignificantDigits: 2,
   });
   const parts = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
