@@ -66,9 +66,17 @@ describe("Monitoring → Quota → Quota share", () => {
     expect(screen.getByText("qtSd/team/anthropic/sonnet")).toBeInTheDocument();
   });
 
+  it("says of a limit in percent what its bar says, also where only the providers know", async () => {
+    const measured = { unit: "percent", window: "5h", limit: 100, used: 0, measured: 0.67, strict: true } as const;
+    open(at, fakeHost(gateway([team], { ...state, dimensions: [measured] })));
+    const bar = await screen.findByRole("meter", { name: "Percent of the account, 5 hours: Team" });
+    expect(bar).toHaveAttribute("aria-valuenow", "67");
+    expect(bar).toHaveAttribute("aria-valuetext", "67% of 100%");
+  });
+
   it.each([
-    [true, "bg-degraded", "bg-blocked"],
-    [false, "bg-ready", "bg-degraded"],
+    [true, "bg-degraded-fill", "bg-blocked"],
+    [false, "bg-ready", "bg-degraded-fill"],
   ])("colours limits as the gateway holds keys to them: strictly, %s", async (strict, ofLimit, ofKey) => {
     const [limit] = state.dimensions;
     if (!limit) throw new Error("a limit");
