@@ -13,7 +13,7 @@ export function TokenFlow({ request: { tokensInput, tokensOutput, estimated } }:
   return (
     <span className="text-ink-soft" title={estimated ? `${exact} · ${messages.requests.story.estimated}` : exact}>
       {estimated && "≈ "}
-      {format.compact(input)} → <span className="inline-block min-w-9">{format.compact(output)}</span>
+      {format.compact(input)} → <span className="inline-block min-w-7">{format.compact(output)}</span>
     </span>
   );
 }
