@@ -186,7 +186,7 @@ function FailureAction({ request }: { request: RequestDetail }) {
       case "no_executable_targets":
         return (
           <Link to="/providers/add" className={look}>
-            {messages.palette.addConnection}
+            {messages.providers.add}
           </Link>
         );
       case "model_not_found":

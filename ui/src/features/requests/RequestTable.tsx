@@ -41,7 +41,7 @@ function useColumns(): Column<RequestRow>[] {
     {
       id: "agent",
       header: heads.agent,
-      width: "minmax(88px, 0.9fr)",
+      width: "minmax(88px, 0.7fr)",
       cell: (row) => (
         <span title={[row.agent, row.keyName].filter(Boolean).join(" · ")}>
           {row.agent ? agentName(row.agent) : (row.keyName ?? "–")}
@@ -55,20 +55,20 @@ function useColumns(): Column<RequestRow>[] {
       width: "minmax(88px, 1.1fr)",
       cell: (row) => (
         <span
-          className="text-ink-soft"
+          className="flex min-w-0 text-ink-soft"
           title={[row.connectionName ?? words.nobody, row.attempts > 1 && words.attempts(row.attempts)]
             .filter(Boolean)
             .join(" · ")}
         >
-          {row.connectionName ?? "–"}
-          {row.attempts > 1 && <span className="text-ink-faint"> ×{row.attempts}</span>}
+          <span className="truncate">{row.connectionName ?? "–"}</span>
+          {row.attempts > 1 && <span className="shrink-0 whitespace-pre text-ink-faint"> ×{row.attempts}</span>}
         </span>
       ),
     },
     {
       id: "status",
       header: heads.status,
-      width: "136px",
+      width: "128px",
       cell: (row) => <OutcomeBadge request={row} />,
     },
     {
@@ -89,7 +89,7 @@ function useColumns(): Column<RequestRow>[] {
     {
       id: "tokens",
       header: heads.tokens,
-      width: "104px",
+      width: "100px",
       align: "end",
       roomy: true,
       cell: (row) => <TokenFlow request={row} />,
