@@ -46,7 +46,7 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "strategy",
       header: words.columns.strategy,
-      width: "minmax(104px, 0.6fr)",
+      width: "minmax(116px, 0.6fr)",
       cell: ({ strategy }) => (
         <span title={`${words.strategies[strategy]?.help ?? ""}\n${words.strategyTechnical(strategy)}`}>
           {words.strategies[strategy]?.name ?? strategy}
