@@ -107,8 +107,10 @@ export function useValueWriter(field: Field): (value: JsonValue) => string {
 function NumberControl({ field, onSave, compact = false, ...control }: SettingControlProps) {
   const messages = useMessages();
   const write = useValueWriter(field);
+  const format = useFormat();
   const measure = measureOf(field);
-  const draw = (value: JsonValue) => (typeof value !== "number" ? "" : measure ? measure.write(value) : String(value));
+  const draw = (value: JsonValue) =>
+    typeof value !== "number" ? "" : format.typed(measure ? measure.write(value) : String(value));
   const [draft, setDraft, edited] = useDraft(draw(field.value));
   const [problem, setProblem] = useState<string | null>(null);
 

@@ -49,6 +49,7 @@ export function createFormat(locale: string) {
   const smallParts = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 2 });
   const hundredths = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const conjunction = new Intl.ListFormat(locale, { type: "conjunction" });
+  const mark = exact.formatToParts(0.5).find(({ type }) => type === "decimal")?.value ?? ".";
   const unit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
 
@@ -62,6 +63,8 @@ export function createFormat(locale: string) {
     percent: (part: number) => (Math.abs(part) > 0 && Math.abs(part) < 0.01 ? smallParts : parts).format(part),
     hundredths: (value: number) => hundredths.format(value),
     megabytes: (bytes: number) => unit(Math.round(bytes / 1_000_000), "megabyte"),
+    /** A number that is typed, written as the person types it: `2.5` is `2,5` in Italian. */
+    typed: (text: string) => text.replace(".", mark),
     list: (words: string[]) => conjunction.format(words),
 
     /** How long something took: `840 ms`, `2.4 s`, `3 min 12 s`, `5 h 2 min`, `3 days`. */
