@@ -240,7 +240,7 @@ mod tests {
             assert!(word.len() <= LONGEST, "{word}");
             assert_eq!(place_of(word), Some(*place), "{word}");
             assert_eq!(place_of(&word.to_uppercase()), Some(*place), "{word} in capitals");
-            assert!(at == 0 || BY_WORD[at - 1].0 < word, "{word} stands twice");
+            assert!(at == 0 || BY_WORD[at - 1].0 < *word, "{word} stands twice");
         }
         assert_eq!(BY_WORD.len(), WORDS.iter().map(|(_, words)| words.len()).sum::<usize>());
     }
