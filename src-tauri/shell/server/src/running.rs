@@ -92,7 +92,6 @@ async fn assemble(config: Config, clock: Arc<dyn Clock>, tasks: &Tasks, store: S
     let transport = Arc::new(HttpTransport::new(upstream::Options {
         connect_timeout: settings.effective().network.connect_timeout,
         own_addresses: Arc::clone(&addresses),
-        clock: Arc::clone(&clock),
     }));
     let gateway = Gateway::new(Parts {
         clock: Arc::clone(&clock),

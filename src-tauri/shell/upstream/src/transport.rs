@@ -1,17 +1,15 @@
 //! The seam to the network: one request, one attempt, one answer.
 //!
 //! [`Transport`] has two kinds of implementation: [`HttpTransport`] for production, and scripted ones in tests. Neither
-//! retries or follows redirects; the attempt loop of the gateway does that, where it can be seen.
-//!
-//! One thing is settled here, because it is nobody's failure: a server closes a connection that lay idle in the very moment
-//! in which a request is written to it. Such a request goes once more, over a new connection (see [`IN_PASSING`]).
+//! retries, follows redirects or watches the clock; the attempt loop of the gateway does that, where it can be seen. (A
+//! request that finds its kept connection closed before a byte of it was written is written to a new one: nothing has been
+//! sent twice then.)
 //!
 //! One client exists per route and runtime, made when it is first needed: a request and the connection it travels on are
 //! then served by the same thread where threads have runtimes of their own. It keeps connections open, speaks HTTP/2 where the server
 //! offers it and sends small writes at once. Answers are asked for uncompressed (`accept-encoding: identity`), so that
 //! streamed frames arrive as they were sent; a server that compresses regardless is unpacked on the fly.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +17,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use domain::{Clock, Millis};
+use domain::Millis;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -29,14 +27,13 @@ use http_body_util::BodyExt;
 use hyper_util::client::proxy::matcher::Matcher;
 use parking_lot::RwLock;
 use tokio::runtime;
-use tower::util::MapRequestLayer;
 use url::Url;
 
 use crate::address::{self, Policy};
 use crate::payload::Payload;
 use crate::resolver::{CheckedResolver, Rules, system_lookup};
 use crate::target::{Proxy, Route};
-use crate::transport_error::{Phase, TransportError, is_closed};
+use crate::transport_error::{Phase, TransportError};
 
 pub use crate::resolver::Lookup;
 
@@ -56,19 +53,17 @@ pub trait Transport: Send + Sync {
     ) -> BoxFuture<'_, Result<http::Response<Body>, TransportError>>;
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Name resolution, connection and TLS together.
     pub connect_timeout: Millis,
     pub own_addresses: OwnAddresses,
-    pub clock: Arc<dyn Clock>,
 }
 
 /// The real network.
 pub struct HttpTransport {
     connect_timeout: RwLock<Millis>,
     own_addresses: OwnAddresses,
-    clock: Arc<dyn Clock>,
     lookup: Lookup,
     system_proxy: OnceLock<Matcher>,
     clients: RwLock<HashMap<ClientKey, reqwest::Client>>,
@@ -84,8 +79,6 @@ struct ClientKey {
     plain: bool,
     /// The port is one we listen on, so the resolver must recognise our own addresses.
     own_port: bool,
-    /// Every request gets a connection of its own.
-    afresh: bool,
 }
 
 /// Routes in use at once are few; beyond this, the clients of forgotten proxies are let go.
@@ -93,17 +86,13 @@ const MAX_CLIENTS: usize = 128;
 /// Idle connections that a client keeps per server.
 const MAX_IDLE_CONNECTIONS: usize = 64;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// The same without TLS: what speaks so stands near, a new connection costs it next to nothing, and many such servers close an
+/// idle one after five seconds. A request that is written to a connection in the moment in which it is closed fails, because
+/// nobody can tell whether it was read.
+const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// HTTP/2 pings while a request is open: finds connections that died while the computer slept.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// A kept connection that ends within this time of the request's being written, without a byte of an answer, was being closed
-/// as the request came. One that ends later is taken for a server that died over the request.
-const IN_PASSING: Millis = Millis::new(500);
-
-tokio::task_local! {
-    /// Whether the request under way has asked for a new connection.
-    static DIALLED: Cell<bool>;
-}
 
 impl HttpTransport {
     pub fn new(options: Options) -> Self {
@@ -115,7 +104,6 @@ impl HttpTransport {
         HttpTransport {
             connect_timeout: RwLock::new(options.connect_timeout),
             own_addresses: options.own_addresses,
-            clock: options.clock,
             lookup,
             system_proxy: OnceLock::new(),
             clients: RwLock::default(),
@@ -137,40 +125,25 @@ impl HttpTransport {
         route: Route,
     ) -> Result<http::Response<Body>, TransportError> {
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let again = request.clone();
-        let request = for_library(request)?;
+        let request = reqwest::Request::try_from(request.map(Payload::into_reqwest)).map_err(|error| other(&error))?;
         let own = self.own_addresses.load_full();
         let policy = Policy { allow_private: route.allow_private, own: &own };
         address::check_url(request.url(), &policy)?;
 
         let proxy = self.proxy_for(request.url(), route.proxy)?;
         let proxied = proxy.is_some();
-        let mut key = ClientKey {
+        let client = self.client(ClientKey {
             runtime: runtime::Handle::current().id(),
             proxy,
             allow_private: route.allow_private,
             plain: request.url().scheme() == "http",
             own_port: own.iter().any(|own| Some(own.port()) == request.url().port_or_known_default()),
-            afresh: false,
-        };
-        let client = self.client(&key)?;
-        let begun = self.clock.now();
-        let (answer, dialled) = DIALLED
-            .scope(Cell::new(false), async {
-                let answer = client.execute(request).await;
-                (answer, DIALLED.with(Cell::get))
-            })
-            .await;
-        let answer = match answer {
-            Err(error) if !dialled && is_closed(&error) && self.clock.now().since(begun) <= IN_PASSING => {
-                tracing::debug!("a kept connection was closed as a request came; the request goes over a new one");
-                key.afresh = true;
-                self.client(&key)?.execute(for_library(again)?).await
-            }
-            answer => answer,
-        };
-        let answer = answer.map_err(|error| TransportError::from_reqwest(&error, Phase::Head { proxied }))?;
-        readable(answer.into(), proxied)
+        })?;
+        let response = client
+            .execute(request)
+            .await
+            .map_err(|error| TransportError::from_reqwest(&error, Phase::Head { proxied }))?;
+        readable(response.into(), proxied)
     }
 
     /// The proxy to use for `url`, in full.
@@ -187,16 +160,16 @@ impl HttpTransport {
         }
     }
 
-    fn client(&self, key: &ClientKey) -> Result<reqwest::Client, TransportError> {
-        if let Some(client) = self.clients.read().get(key) {
+    fn client(&self, key: ClientKey) -> Result<reqwest::Client, TransportError> {
+        if let Some(client) = self.clients.read().get(&key) {
             return Ok(client.clone());
         }
-        let client = self.new_client(key)?;
+        let client = self.new_client(&key)?;
         let mut clients = self.clients.write();
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
-        Ok(clients.entry(key.clone()).or_insert(client).clone())
+        Ok(clients.entry(key).or_insert(client).clone())
     }
 
     fn new_client(&self, key: &ClientKey) -> Result<reqwest::Client, TransportError> {
@@ -217,13 +190,8 @@ impl HttpTransport {
             .retry(reqwest::retry::never())
             .gzip(true)
             .brotli(true)
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(if key.afresh { 0 } else { MAX_IDLE_CONNECTIONS })
-            .connector_layer(MapRequestLayer::new(|destination| {
-                // Outside of a request nobody asks.
-                let _ = DIALLED.try_with(|dialled| dialled.set(true));
-                destination
-            }))
+            .pool_idle_timeout(if key.plain { PLAIN_IDLE_TIMEOUT } else { IDLE_TIMEOUT })
+            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .http2_keep_alive_while_idle(false)
@@ -293,10 +261,6 @@ fn with_credentials(proxy: &http::Uri, credentials: Option<(&str, &str)>) -> Str
         return text;
     }
     url.into()
-}
-
-fn for_library(request: http::Request<Payload>) -> Result<reqwest::Request, TransportError> {
-    reqwest::Request::try_from(request.map(Payload::into_reqwest)).map_err(|error| other(&error))
 }
 
 /// A request or client that could not even be built.

@@ -99,13 +99,6 @@ impl TransportError {
     }
 }
 
-/// Whether the connection ended before a byte of an answer came. What a server says over HTTP/2 about one request is not that.
-pub(crate) fn is_closed(error: &reqwest::Error) -> bool {
-    let by_hyper = |hyper: &hyper::Error| hyper.is_incomplete_message() || hyper.is_canceled() || hyper.is_closed();
-    let by_system = || io_kind(error).and_then(from_io) == Some(TransportError::Reset);
-    !error.is_connect() && (find::<hyper::Error>(error).is_some_and(by_hyper) || by_system())
-}
-
 fn before_head(error: &reqwest::Error, proxied: bool) -> TransportError {
     if let Some(tls) = find::<rustls::Error>(error) {
         return TransportError::Tls(explain_tls(tls));

@@ -25,8 +25,7 @@ const NO_MODEL: &str = r#"{"error":{"message":"The model `m9` does not exist","c
 const PLAIN_NO_PATH: &str = r#"{"detail":"Not Found"}"#;
 
 fn transport() -> HttpTransport {
-    let clock = Arc::new(ManualClock::start());
-    HttpTransport::new(Options { connect_timeout: Millis::seconds(10), own_addresses: OwnAddresses::default(), clock })
+    HttpTransport::new(Options { connect_timeout: Millis::seconds(10), own_addresses: OwnAddresses::default() })
 }
 
 fn target(dialect: Dialect, base_url: &str) -> Target {

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crate::server::{ManualClock, Reply, Server, answer, json};
+use crate::server::{Reply, Server, answer, json};
 use bytes::Bytes;
 use domain::Millis;
 use futures_util::StreamExt;
@@ -19,8 +20,7 @@ use upstream::{
 };
 
 fn options() -> Options {
-    let clock = Arc::new(ManualClock::start());
-    Options { connect_timeout: Millis::seconds(10), own_addresses: OwnAddresses::default(), clock }
+    Options { connect_timeout: Millis::seconds(10), own_addresses: OwnAddresses::default() }
 }
 
 /// A transport for which every name resolves to the next of these answers; the last one repeats.
@@ -125,53 +125,6 @@ async fn tls_to_a_plain_port_says_so() {
     let error = failure(&HttpTransport::new(options()), &url, &Route::default()).await;
     let TransportError::Tls(detail) = &error else { panic!("{error:?}") };
     assert!(detail.contains("does not speak TLS"), "{detail}");
-}
-
-/// A server whose every connection serves one request and ends the second as `end` says.
-async fn once_per_connection(mut end: impl FnMut() -> Reply + Send + 'static) -> Server {
-    let mut answered = 0;
-    Server::start(move |_| {
-        answered += 1;
-        if answered == 2 { end() } else { Reply::Keep(json(200, "{}")) }
-    })
-    .await
-}
-
-#[tokio::test]
-async fn a_kept_connection_that_is_closed_as_a_request_comes_is_nobodys_failure() {
-    for end in [|| Reply::Reset, || Reply::Close(Vec::new())] {
-        let server = once_per_connection(end).await;
-        let transport = HttpTransport::new(options());
-        for _ in 0..3 {
-            let response = transport.send(post(&server.url("/v1"), "{\"n\":1}"), &consent()).await.unwrap();
-            assert_eq!(whole(response.into_body()).await.unwrap(), b"{}");
-        }
-        let requests = server.requests();
-        assert_eq!(requests.len(), 4, "one of three went twice");
-        assert!(requests.iter().all(|request| *request == requests[0]), "with all it had: {requests:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_server_that_dies_over_a_request_is_not_sent_it_again() {
-    let (working, work) = mpsc::channel(1);
-    let mut work = Some(work);
-    let server = once_per_connection(move || Reply::Live(work.take().unwrap())).await;
-    let clock = Arc::new(ManualClock::start());
-    let transport = HttpTransport::new(Options { clock: Arc::clone(&clock) as Arc<dyn domain::Clock>, ..options() });
-    let first = transport.send(get(&server.url("/v1")), &consent()).await.unwrap();
-    whole(first.into_body()).await.unwrap();
-    let url = server.url("/v1");
-    let dies = async {
-        while server.requests().len() < 2 {
-            tokio::task::yield_now().await;
-        }
-        clock.advance(Millis::new(501));
-        drop(working);
-    };
-    let route = consent();
-    let (error, ()) = tokio::join!(failure(&transport, &url, &route), dies);
-    assert_eq!((error, server.requests().len()), (TransportError::Reset, 2));
 }
 
 #[tokio::test]
@@ -399,6 +352,19 @@ async fn failures_of_the_proxy_are_not_the_providers() {
     assert_eq!(refusing.paths(), ["CONNECT api.example.com:443"]);
     let error = failure(&transport, "https://api.example.com/v1", &through("http://169.254.169.254:80")).await;
     assert!(matches!(error, TransportError::AddressRefused(_)), "{error:?}");
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the pool of the library knows real time only")]
+async fn a_plain_connection_is_given_up_before_its_server_does_so() {
+    let server = Server::start(|_| Reply::Keep(json(200, "{}"))).await;
+    let transport = HttpTransport::new(options());
+    for pause in [Duration::ZERO, Duration::ZERO, Duration::from_millis(4_500)] {
+        tokio::task::spawn_blocking(move || std::thread::sleep(pause)).await.unwrap();
+        let response = transport.send(get(&server.url("/")), &consent()).await.unwrap();
+        whole(response.into_body()).await.unwrap();
+    }
+    assert_eq!((server.requests().len(), server.connections()), (3, 2));
 }
 
 #[tokio::test]
