@@ -4,6 +4,8 @@
 //! the request brings tools, because agents bring tools; else nothing is assumed. A wrong guess costs one factor of
 //! sixteen a little, so a list of words is enough.
 
+use std::sync::LazyLock;
+
 use crate::view::Task;
 
 /// Bytes of the text that are read, from its end: what is asked for tends to stand last, after pasted files.
@@ -156,18 +158,65 @@ const WORDS: [(Task, &[&str]); 6] = [
     ),
 ];
 
+/// The same words for looking one up, by their bytes.
+static BY_WORD: LazyLock<Vec<(&str, usize)>> = LazyLock::new(|| {
+    let of_task = |(place, (_, words)): (usize, &(Task, &'static [&'static str]))| {
+        words.iter().map(move |word| (*word, place)).collect::<Vec<_>>()
+    };
+    let mut by_word: Vec<(&str, usize)> = WORDS.iter().enumerate().flat_map(of_task).collect();
+    by_word.sort_unstable();
+    by_word
+});
+
+/// Bytes of the longest of the words.
+const LONGEST: usize = 16;
+
+/// For each first letter, a to z, the lengths of the words that begin with it, a bit each: what is none of them is most of a
+/// text.
+static LENGTHS: LazyLock<[u32; 26]> = LazyLock::new(|| {
+    let mut lengths = [0; 26];
+    for (word, _) in BY_WORD.iter() {
+        lengths[usize::from(word.as_bytes()[0] - b'a')] |= 1 << word.len();
+    }
+    lengths
+});
+
 /// The task of a request, from its last user text and whether it brings tools.
 pub fn guess(last_user_text: &str, with_tools: bool) -> Task {
     let mut counts = [0_u32; WORDS.len()];
-    for word in tail(last_user_text).split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let word = word.to_lowercase();
-        for (count, (_, words)) in counts.iter_mut().zip(&WORDS) {
-            *count += u32::from(words.contains(&word.as_str()));
+    for word in tail(last_user_text).split(|letter: char| !letter.is_alphanumeric()) {
+        if let Some(place) = place_of(word) {
+            counts[place] += 1;
         }
     }
     let most = counts.iter().copied().max().unwrap_or_default();
     let said = counts.iter().position(|&count| count == most && count > 0).map(|place| WORDS[place].0);
     said.unwrap_or(if with_tools { Task::Coding } else { Task::Default })
+}
+
+/// Whose word it is, in capitals or not. Most words of a text are nobody's, and are found to be so without a copy.
+fn place_of(word: &str) -> Option<usize> {
+    let first = word.as_bytes().first()?.to_ascii_lowercase();
+    let lengths = LENGTHS.get(usize::from(first.checked_sub(b'a')?))?;
+    if word.len() > LONGEST {
+        return None;
+    }
+    if !word.is_ascii() {
+        return look_up(word.to_lowercase().as_bytes());
+    }
+    if lengths & 1 << word.len() == 0 {
+        return None;
+    }
+    let mut letters = [0_u8; LONGEST];
+    let letters = &mut letters[..word.len()];
+    letters.copy_from_slice(word.as_bytes());
+    letters.make_ascii_lowercase();
+    look_up(letters)
+}
+
+fn look_up(word: &[u8]) -> Option<usize> {
+    let found = BY_WORD.binary_search_by(|(known, _)| known.as_bytes().cmp(word)).ok()?;
+    Some(BY_WORD[found].1)
 }
 
 fn tail(text: &str) -> &str {
@@ -198,6 +247,17 @@ mod tests {
         ] {
             assert_eq!(guess(text, with_tools), task, "{text:?}");
         }
+    }
+
+    #[test]
+    fn every_word_belongs_to_one_task_and_fits() {
+        for (at, (word, place)) in BY_WORD.iter().enumerate() {
+            assert!(word.len() <= LONGEST, "{word}");
+            assert_eq!(place_of(word), Some(*place), "{word}");
+            assert_eq!(place_of(&word.to_uppercase()), Some(*place), "{word} in capitals");
+            assert!(at == 0 || BY_WORD[at - 1].0 < *word, "{word} stands twice");
+        }
+        assert_eq!(BY_WORD.len(), WORDS.iter().map(|(_, words)| words.len()).sum::<usize>());
     }
 
     #[test]

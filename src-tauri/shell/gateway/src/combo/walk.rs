@@ -103,7 +103,7 @@ pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Pl
             Went::Over => return Ended::Nobody(Box::new(walk.end)),
         }
     }
-    walk.wait_for_a_place().await
+    Box::pin(walk.wait_for_a_place()).await
 }
 
 pub(super) struct Walk<'w, 'p> {
