@@ -60,9 +60,12 @@ impl Batch {
 
     pub(super) async fn write(&self, database: &Database) -> Result<(), Error> {
         let mut transaction = database.begin().await?;
-        for records in statements(&self.records) {
-            requests::write(&mut transaction, records).await?;
-            usage::write(&mut transaction, records).await?;
+        if !self.records.is_empty() {
+            let last = requests::last_row(&mut transaction).await?;
+            for records in statements(&self.records) {
+                requests::write(&mut transaction, records).await?;
+            }
+            usage::add_from_log(&mut transaction, last).await?;
         }
         for (id, at) in &self.touched {
             client_keys::write_last_used(&mut transaction, id, *at).await?;
