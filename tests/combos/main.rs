@@ -13,6 +13,7 @@ mod gates;
 mod head_room;
 mod hedging;
 mod nesting;
+mod panel;
 mod quota_share;
 mod quota_turns;
 mod relay;

@@ -18,6 +18,9 @@ use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
+/// The decision in the row of a call that is the answer.
+const ANSWER: &str = "answer";
+
 /// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
 /// left and everything is dropped, as aborted.
 pub(crate) struct Recorder {
@@ -301,6 +304,27 @@ impl Recorder {
         record.usage = of_part.usage;
     }
 
+    /// An earlier call ([`Recorder::absorb`]), which used so much for so many bytes, is the answer after all: the row is about
+    /// it, and counts it once.
+    pub(crate) fn settles_for(&mut self, step: &Step, used: Usage, bytes: u64) {
+        let Candidate { provider, model, connection, .. } = &step.candidate;
+        self.addressed(&step.candidate, &step.entry.connection.name, step.operation.dialect());
+        if let Some(at) = self.earlier.iter().position(|(usage, _)| *usage == used) {
+            self.earlier.remove(at);
+        }
+        *self.usage() = used;
+        self.output_bytes = bytes;
+        let is_it = |call: &&mut AttemptRecord| {
+            call.kind == SUCCESS && (&call.provider, &call.model, &call.connection) == (provider, model, connection)
+        };
+        if let Some(call) = self.journey.attempts.iter_mut().rev().find(is_it) {
+            ANSWER.clone_into(&mut call.decision);
+        }
+        let now = self.gateway.now();
+        let record = Arc::make_mut(&mut self.record);
+        record.time_to_first_token = Some(now.since(record.at));
+    }
+
     /// What the row says so far, for [`Recorder::take_back`].
     pub(crate) fn so_far(&self) -> (Arc<RequestRecord>, u64) {
         (Arc::clone(&self.record), self.output_bytes)
@@ -420,7 +444,7 @@ impl Recorder {
         if std::mem::replace(&mut self.finished, true) {
             return self.record.usage;
         }
-        self.end_attempt(SUCCESS, "answer", None);
+        self.end_attempt(SUCCESS, ANSWER, None);
         let now = self.gateway.now();
         let record = Arc::make_mut(&mut self.record);
         record.status = end.status;
