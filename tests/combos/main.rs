@@ -23,4 +23,5 @@ mod simulate;
 mod strategies;
 mod team;
 mod tools;
+mod waits;
 mod walk;

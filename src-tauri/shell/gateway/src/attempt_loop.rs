@@ -61,7 +61,7 @@ pub(crate) async fn run(
         };
         let Some(until) = wait(gateway, request, resolved, provider, &round, &mut waited) else {
             if let Some(limit) = round.limit {
-                return turned_away(request, &limit, round.recorder);
+                return turned_away(gateway, request, &limit, round.recorder);
             }
             let last = round.last.as_ref();
             let asking = Box::pin(last_resort::ask(gateway, request, resolved, last, &mut round.recorder));
@@ -242,15 +242,13 @@ impl Round {
 }
 
 /// A limit of our own is the answer.
-pub(crate) fn turned_away(request: &ClientRequest, limit: &LocalLimit, mut recorder: Recorder) -> Response {
-    let error = exhaustion::turned_away(limit);
-    recorder.finish(&End {
-        status: dialects::error::status_for(request.dialect(), error.status.as_u16()),
-        outcome: RequestOutcome::Failure,
-        error_code: Some(error.code),
-        error_summary: Some(&error.message),
-    });
-    error.render(request.dialect(), &request.id)
+pub(crate) fn turned_away(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    limit: &LocalLimit,
+    recorder: Recorder,
+) -> Response {
+    refuse_with(gateway, request, None, &exhaustion::turned_away(limit), recorder)
 }
 
 /// How long this request has waited for accounts to come back.
