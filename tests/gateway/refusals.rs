@@ -191,6 +191,10 @@ async fn an_overloaded_service_is_announced_with_a_wait_whatever_its_status_beco
         let reply = told(&world, &ask, Step::error(529, "busy")).await;
         let shown = if ask.dialect == Dialect::Messages { 529 } else { 503 };
         assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (shown, Some("3")), "{}", reply.text());
+        if ask.dialect == Dialect::Gemini {
+            let error = &reply.json()["error"];
+            assert_eq!((&error["code"], &error["status"]), (&json!(503), &json!("UNAVAILABLE")), "{}", reply.text());
+        }
         let announced = Step::error(529, "busy").with_header("retry-after", "40");
         let reply = told(&world, &ask, announced).await;
         assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (shown, Some("40")), "{}", reply.text());

@@ -53,7 +53,9 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
         details.push(Detail::RetryInfo { retry_delay: format!("{seconds}s") });
     }
     let (code, usual) = (status_for(Dialect::Gemini, body.status), gemini_status(body.status));
-    Envelope { error: Inner { code, message: body.message, status: body.own_kind().unwrap_or(usual), details } }
+    // The upstream's word goes with the upstream's status.
+    let own = body.own_kind().filter(|_| code == body.status);
+    Envelope { error: Inner { code, message: body.message, status: own.unwrap_or(usual), details } }
 }
 
 /// Adds when trying again may help to an error that does not say so itself.
