@@ -160,6 +160,7 @@ async fn what_a_chosen_judge_has_not_seen_is_not_shown() {
     team.world.script_model(&team.accounts[2], "judge").then(Step::error(500, "down"));
     let reply = team.ask("team").await;
     assert_eq!(reply.status, 500, "{}", reply.text());
+    assert!(!reply.error_message().contains("success"), "only what went wrong is told: {}", reply.text());
     assert_eq!(team.calls(), [1, 1, 1]);
     team.world.check_invariants().await;
 }

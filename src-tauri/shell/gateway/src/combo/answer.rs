@@ -21,6 +21,7 @@ use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::key_spending;
 use crate::record::Recorder;
+use crate::telemetry::SUCCESS;
 
 /// Outcomes that the message lists.
 const LISTED: usize = 5;
@@ -203,7 +204,8 @@ fn message(asked: &Asked, answer: &ComboAnswer, recorder: &Recorder) -> String {
         _ if recorder.journey.attempts.is_empty() => format!("every target of the combo `{name}` was skipped"),
         _ => format!("no target of the combo `{name}` answered"),
     };
-    for attempt in recorder.journey.attempts.iter().take(LISTED) {
+    let failed = recorder.journey.attempts.iter().filter(|attempt| attempt.kind != SUCCESS);
+    for attempt in failed.take(LISTED) {
         let _ = write!(text, "; {}: {}", attempt.model, attempt.kind);
         if let Some(message) = attempt.message.as_deref().filter(|message| !message.is_empty()) {
             let _ = write!(text, " — {message}");
