@@ -236,7 +236,7 @@ async fn what_is_told_at_last_is_what_all_of_them_said_or_whether_time_ran_out_a
     for (said, status, code, waits) in [
         ([500, 500, 500], 500, "internal_server_error", false),
         ([503, 503, 503], 503, "service_unavailable", true),
-        ([529, 529, 529], 503, "overloaded", false),
+        ([529, 529, 529], 503, "overloaded", true),
         ([429, 429, 429], 429, "rate_limit_exceeded", true),
         ([504, 504, 504], 504, "gateway_timeout", false),
         ([404, 404, 404], 404, "model_not_found", false),

@@ -20,4 +20,5 @@ mod names;
 mod passthrough;
 mod paths;
 mod records;
+mod refusals;
 mod streams;

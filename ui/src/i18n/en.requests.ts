@@ -225,6 +225,7 @@ export const requests = {
       CONTEXT_HANDOFF: "A summary of the conversation was put before it for the new account.",
       TRUNCATED_TOOLS: "The list of tools was cut to what the provider takes.",
       DROPPED_REASONING: "Earlier thinking was left out: the provider refused or cannot read it.",
+      FUSION_UNJUDGED: "Nobody could judge the panel: one member's answer stands as it was.",
       EMERGENCY_FALLBACK: "The provider had no credit left: the emergency fallback answered.",
       EMERGENCY_FALLBACK_TOOLS: "The emergency fallback was not tried: the request brings tools.",
       EMERGENCY_FALLBACK_UNAVAILABLE: "The emergency fallback was not tried: no connection there could be asked.",

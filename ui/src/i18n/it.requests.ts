@@ -227,6 +227,7 @@ export const requests: Messages["requests"] = {
       CONTEXT_HANDOFF: "Per il nuovo account è stato anteposto un riassunto della conversazione.",
       TRUNCATED_TOOLS: "L'elenco degli strumenti è stato tagliato a quanti ne accetta il provider.",
       DROPPED_REASONING: "Il ragionamento precedente è stato tolto: il provider lo ha rifiutato o non sa leggerlo.",
+      FUSION_UNJUDGED: "Nessuno ha potuto giudicare il panel: vale la risposta di un membro, così com'era.",
       EMERGENCY_FALLBACK: "Il provider non aveva più credito: ha risposto il ripiego d'emergenza.",
       EMERGENCY_FALLBACK_TOOLS: "Il ripiego d'emergenza non è stato provato: la richiesta porta strumenti.",
       EMERGENCY_FALLBACK_UNAVAILABLE:

@@ -32,6 +32,12 @@ pub struct Cooling {
     pub cause: Option<LastError>,
 }
 
+/// Whether an answer of this status that follows failures says when to come back: 429 and 503 (gateway specification, 1.7),
+/// and 529, which is a 503 to all but Anthropic's clients.
+pub(crate) const fn announces_wait(status: u16) -> bool {
+    matches!(status, 429 | 503 | 529)
+}
+
 /// Decides from the recorded failures and exclusions. Failures weigh more: something was asked and said no. `back_at`:
 /// everybody is kept away by now, and the first is back then ([`back_at`]).
 pub fn answer(journey: &Journey, back_at: Option<Timestamp>, now: Timestamp) -> Answer {
@@ -41,7 +47,7 @@ pub fn answer(journey: &Journey, back_at: Option<Timestamp>, now: Timestamp) -> 
     let answer = after_failures(journey);
     // What was announced holds for whoever announced it, also where an account rests for less.
     let says_nothing = journey.failures().any(|failure| failure.advertised_retry_after.is_none());
-    let back = back_at.filter(|_| says_nothing && matches!(answer.status, 429 | 503)).map(|back| back.since(now));
+    let back = back_at.filter(|_| says_nothing && announces_wait(answer.status)).map(|back| back.since(now));
     Answer { retry_after: answer.retry_after.into_iter().chain(back).min(), ..answer }
 }
 
@@ -79,10 +85,7 @@ fn after_failures(journey: &Journey) -> Answer {
     let mut statuses = statuses(journey);
     let first = statuses.next().unwrap_or(502);
     if statuses.all(|status| status == first) && first != 401 && first != 403 {
-        return Answer {
-            retry_after: soonest.filter(|_| first == 429 || first == 503),
-            ..plain(first, code_of(first))
-        };
+        return Answer { retry_after: soonest.filter(|_| announces_wait(first)), ..plain(first, code_of(first)) };
     }
     mixed(journey)
 }
@@ -337,6 +340,8 @@ mod tests {
             (&[(Some(429), RateLimit, Some(9)), (Some(429), RateLimit, None)], Some(3)),
             (&[(Some(429), RateLimit, Some(2)), (Some(429), RateLimit, None)], Some(2)),
             (&[(Some(429), RateLimit, Some(60))], Some(60)),
+            (&[(Some(529), Overloaded, None)], Some(3)),
+            (&[(Some(529), Overloaded, Some(60))], Some(60)),
             (&[(Some(500), ServerError, None)], None),
             (&[(Some(401), Auth, None)], None),
         ] {

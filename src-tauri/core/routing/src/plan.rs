@@ -455,7 +455,7 @@ fn move_up(attempts: &mut [Attempt], from: usize, to: usize, placed: Placed) {
 }
 
 fn panel(mut standing: Vec<usize>, pool: Pool, view: &View<'_>) -> Plan {
-    let (judge, chosen) = fusion::judge(&among(&pool.targets, &standing), view);
+    let judge = fusion::judge(&among(&pool.targets, &standing), view);
     if fusion::bypasses(view) || standing.is_empty() {
         if let Judge::Target(place) = judge
             && let Some(before) = standing.get_mut(..=place)
@@ -466,9 +466,9 @@ fn panel(mut standing: Vec<usize>, pool: Pool, view: &View<'_>) -> Plan {
     }
     let judge = match judge {
         Judge::Target(place) => Judge::Target(standing[place]),
-        Judge::Named(name) => Judge::Named(name),
+        judge @ (Judge::Member | Judge::Named(_)) => judge,
     };
-    let quorum = Quorum::new(standing.len(), chosen, &view.config.fusion, view.now);
+    let quorum = Quorum::new(standing.len(), judge != Judge::Member, &view.config.fusion, view.now);
     Plan::Panel { pool, members: standing, judge, quorum }
 }
 

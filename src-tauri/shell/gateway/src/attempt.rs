@@ -56,6 +56,12 @@ impl Attempt {
 
     /// The one verdict.
     pub(crate) fn settle(mut self, outcome: &Outcome) {
+        self.settle_early(outcome);
+    }
+
+    /// The one verdict, before it is known whether what the attempt brought is the answer; the places are given back, and a
+    /// later verdict says nothing.
+    pub(crate) fn settle_early(&mut self, outcome: &Outcome) {
         if let Some(permit) = self.permit.take() {
             self.engine.settle(permit, outcome);
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use catalog::Provider;
+use dialects::error::ErrorBody;
 use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
 use domain::{Dialect, Millis, Neutral, Outcome, Success, Timestamp};
@@ -19,7 +20,7 @@ use crate::admit::{self, Terms, Turned};
 use crate::attempt::{Attempt, Kept};
 use crate::error::GatewayError;
 use crate::exhaustion;
-use crate::failed::{Failed, Refusal as Refused};
+use crate::failed::{Failed, Refusal as Refused, Words};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::last_resort;
@@ -61,7 +62,7 @@ pub(crate) async fn run(
         };
         let Some(until) = wait(gateway, request, resolved, provider, &round, &mut waited) else {
             if let Some(limit) = round.limit {
-                return turned_away(request, &limit, round.recorder);
+                return turned_away(gateway, request, &limit, round.recorder);
             }
             let last = round.last.as_ref();
             let asking = Box::pin(last_resort::ask(gateway, request, resolved, last, &mut round.recorder));
@@ -242,15 +243,13 @@ impl Round {
 }
 
 /// A limit of our own is the answer.
-pub(crate) fn turned_away(request: &ClientRequest, limit: &LocalLimit, mut recorder: Recorder) -> Response {
-    let error = exhaustion::turned_away(limit);
-    recorder.finish(&End {
-        status: dialects::error::status_for(request.dialect(), error.status.as_u16()),
-        outcome: RequestOutcome::Failure,
-        error_code: Some(error.code),
-        error_summary: Some(&error.message),
-    });
-    error.render(request.dialect(), &request.id)
+pub(crate) fn turned_away(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    limit: &LocalLimit,
+    recorder: Recorder,
+) -> Response {
+    refuse_with(gateway, request, None, &exhaustion::turned_away(limit), recorder)
 }
 
 /// How long this request has waited for accounts to come back.
@@ -350,7 +349,7 @@ fn streamed(
 
 /// What the last attempt said.
 pub(crate) struct Last {
-    /// In the upstream's own bytes, where they can be shown.
+    /// As it can be passed on, where it can.
     pub(crate) refusal: Option<Refused>,
     pub(crate) status: Option<StatusCode>,
     pub(crate) message: String,
@@ -373,7 +372,7 @@ impl Last {
     }
 }
 
-/// A refusal that the client gets in the upstream's own bytes, and what the request's row says of it.
+/// A refusal that is passed on, and its message, which the request's row says too.
 pub(crate) struct Shown {
     refusal: Refused,
     message: String,
@@ -394,7 +393,7 @@ fn whole(
     response
 }
 
-/// Nobody answered: the upstream's own refusal where it stands for all, else our words.
+/// Nobody answered: the upstream's refusal where it stands for all, else our words.
 fn conclude(
     gateway: &Gateway,
     request: &ClientRequest,
@@ -434,7 +433,7 @@ fn conclude(
     refuse_with(gateway, request, refusal, &error, recorder)
 }
 
-/// The last word: the upstream's own refusal where it can be shown, else ours.
+/// The last word of every request that was to be tried: the upstream's refusal where it can be shown, else ours.
 pub(crate) fn refuse_with(
     gateway: &Gateway,
     request: &ClientRequest,
@@ -450,8 +449,8 @@ pub(crate) fn refuse_with(
         error_summary: Some(shown.as_ref().map_or(&error.message, |shown| &shown.message)),
     });
     match shown {
-        Some(Shown { refusal, .. }) => {
-            let mut response = pass_on(refusal, error, status);
+        Some(shown) => {
+            let mut response = pass_on(request, shown, error, status);
             response_headers::identify(response.headers_mut(), gateway.version(), request.id.as_str());
             response
         }
@@ -459,13 +458,21 @@ pub(crate) fn refuse_with(
     }
 }
 
-/// The upstream's bytes; the wait is the soonest that any account announced.
-fn pass_on(refusal: Refused, error: &GatewayError, status: u16) -> Response {
-    let mut response = Response::new(Body::from(refusal.body));
+/// The refusal as the client gets it; the wait is the soonest that is known of any account.
+fn pass_on(request: &ClientRequest, shown: Shown, error: &GatewayError, status: u16) -> Response {
+    let Shown { refusal, message } = shown;
+    let body = match &refusal.words {
+        Words::Bytes(bytes) => bytes.clone(),
+        Words::Told { code, own } => request.client.write_error(&ErrorBody {
+            retry_after_seconds: error.retry_after.map(Millis::as_retry_after_seconds),
+            request_id: Some(request.id.as_str()),
+            own: own.as_deref(),
+            ..ErrorBody::new(refusal.status.as_u16(), code, &message)
+        }),
+    };
+    let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(refusal.status);
     *response.headers_mut() = refusal.headers;
-    if error.retry_after.is_some() {
-        response_headers::set_retry_after(response.headers_mut(), error.retry_after);
-    }
+    response_headers::set_retry_after(response.headers_mut(), error.retry_after);
     response
 }

@@ -109,6 +109,7 @@ impl GatewayError {
             details: self.details.as_deref(),
             beside: self.beside.as_deref(),
             kind: self.kind,
+            own: None,
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 use dialects::UpstreamError;
-use dialects::error::ErrorBody;
+use dialects::error::OwnWords;
 use dialects::translate::Refusal as Refused;
-use domain::{Outcome, Reason};
+use domain::{Dialect, Outcome, Reason};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
+use serde::de::IgnoredAny;
 use upstream::BuildError;
 
 use crate::hold::StreamFailure;
@@ -24,7 +25,7 @@ pub(crate) struct Failed {
     pub(crate) status: Option<StatusCode>,
     /// One line, redacted.
     pub(crate) message: String,
-    /// The upstream's own refusal, to be passed on where it stands for all.
+    /// The upstream's refusal, to be passed on where it stands for all.
     pub(crate) refusal: Option<Refusal>,
     /// It refused the request for the earlier thinking in it (gateway specification, 2.7, rule 3).
     pub(crate) refuses_thoughts: bool,
@@ -50,11 +51,19 @@ impl Failed {
     }
 }
 
-/// An HTTP error of the upstream's, as it came.
+/// A refusal that can be passed on: of an upstream's, or of ours for what its dialect has no words for.
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+    pub(crate) words: Words,
+}
+
+/// How a refusal is told, beside its message.
+pub(crate) enum Words {
+    /// In the very bytes of the upstream.
+    Bytes(Bytes),
+    /// In the client's envelope. `own`: the upstream speaks the client's dialect, and what may be kept of its words is.
+    Told { code: String, own: Option<Box<OwnWords>> },
 }
 
 /// The status as it was repaired (resilience specification, 18).
@@ -65,35 +74,41 @@ pub(crate) fn restated(diagnosis: &Diagnosis) -> Option<StatusCode> {
     }
 }
 
-pub(crate) fn in_clients_words(request: &ClientRequest, status: StatusCode, code: &str, message: &str) -> Bytes {
-    let body = ErrorBody { request_id: Some(request.id.as_str()), ..ErrorBody::new(status.as_u16(), code, message) };
-    request.client.write_error(&body)
-}
-
 /// The request says something that the upstream's dialect has no words for: nobody is blamed.
-pub(crate) fn not_translated(request: &ClientRequest, judge: &Judge, refusal: &Refused) -> Box<Failed> {
+pub(crate) fn not_translated(judge: &Judge, refusal: &Refused) -> Box<Failed> {
     let message = refusal.to_string();
     let status = StatusCode::BAD_REQUEST;
     let diagnosis = judge.http(400, &HeaderMap::new(), "", &UpstreamError::default(), &message);
-    let body = in_clients_words(request, status, refusal.code, &message);
+    let words = Words::Told { code: refusal.code.to_owned(), own: None };
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
-    let refusal = Some(Refusal { status, headers, body });
+    let refusal = Some(Refusal { status, headers, words });
     Box::new(Failed { refusal, ..*Failed::new(diagnosis, Some(status), message) })
 }
 
-/// The refusal in the upstream's own bytes, unless they are no JSON at all.
-pub(crate) fn passable(head: &http::response::Parts, body: Bytes, diagnosis: &Diagnosis) -> Option<Refusal> {
-    if !body.first().is_some_and(|byte| matches!(byte, b'{' | b'[')) {
+/// An upstream's refusal as the client may see it; none where a body in the client's dialect is no JSON at all. A fault that is
+/// found with the request comes unchanged (decision 29); of all else what the specification names (1.8), told anew.
+pub(crate) fn passable(
+    request: &ClientRequest,
+    upstream: Dialect,
+    head: &http::response::Parts,
+    body: Bytes,
+    error: &UpstreamError,
+) -> Option<Refusal> {
+    let is_own = request.client == upstream;
+    if is_own && !body.first().is_some_and(|byte| matches!(byte, b'{' | b'[')) {
         return None;
     }
     let mut headers = response_headers::from_upstream(&head.headers);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let wait = match &diagnosis.outcome {
-        Outcome::Failure(failure) => failure.advertised_retry_after,
-        Outcome::Neutral(_) | Outcome::Success(_) => None,
+    let is_about_request = matches!(head.status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
+    // A body whose end was not read is no JSON any more.
+    let words = if is_own && is_about_request && serde_json::from_slice::<IgnoredAny>(&body).is_ok() {
+        Words::Bytes(body)
+    } else {
+        let own = is_own.then(|| Box::new(OwnWords::read(upstream, &body)));
+        Words::Told { code: dialects::error::word(error.code_for_others()), own }
     };
-    response_headers::set_retry_after(&mut headers, wait);
-    Some(Refusal { status: head.status, headers, body })
+    Some(Refusal { status: head.status, headers, words })
 }
 
 /// Nothing could be sent: the client's doing when its model name cannot be part of an address, else the owner's.

@@ -18,6 +18,11 @@ use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
 use crate::usage_estimate;
 
+mod parts;
+
+/// The decision in the row of a call that is the answer.
+const ANSWER: &str = "answer";
+
 /// Collects the story while the request runs, and hands it to the store once: when told the end, or, when the client
 /// left and everything is dropped, as aborted.
 pub(crate) struct Recorder {
@@ -116,55 +121,6 @@ impl Recorder {
             share: None,
             row: Arc::new(row),
         }
-    }
-
-    /// For a call that is part of the same story: [`Recorder::absorb`] takes it up. Also stands in where the story was
-    /// handed on; by itself it tells nothing.
-    pub(crate) fn part(&self) -> Self {
-        let mut record = Arc::clone(&self.record);
-        if record.usage != Usage::default() {
-            Arc::make_mut(&mut record).usage = Usage::default();
-        }
-        Recorder {
-            gateway: self.gateway.clone(),
-            record,
-            journey: Journey::default(),
-            open: None,
-            queued: Millis::ZERO,
-            earlier: Vec::new(),
-            estimated_input: self.estimated_input,
-            output_bytes: 0,
-            finished: true,
-            share: None,
-            row: Arc::clone(&self.row),
-        }
-    }
-
-    /// Another call of the same story has ended: what it went through and consumed.
-    pub(crate) fn absorb(&mut self, part: Recorder) {
-        let mut part = part;
-        part.next_call();
-        self.earlier.append(&mut part.earlier);
-        for mut attempt in std::mem::take(&mut part.journey.attempts) {
-            attempt.n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-            self.journey.attempts.push(attempt);
-        }
-        self.journey.exclusions.append(&mut part.journey.exclusions);
-        self.warn(std::mem::take(&mut part.journey.warnings));
-        for (connection, failure) in part.journey.take_failures() {
-            self.journey.failed(connection, failure);
-        }
-    }
-
-    /// The present call was answered, and the story goes on with another one.
-    pub(crate) fn next_call(&mut self) {
-        self.end_attempt(SUCCESS, "next_step", None);
-        let usage = std::mem::take(self.usage());
-        let cost = cost(&self.gateway, &RequestRecord { usage, ..RequestRecord::clone(&self.record) });
-        if usage != Usage::default() {
-            self.earlier.push((usage, cost));
-        }
-        self.output_bytes = 0;
     }
 
     /// The request asks a combo.
@@ -283,22 +239,6 @@ impl Recorder {
             decision: String::new(),
             message: None,
         });
-    }
-
-    /// The story goes on with an attempt that was begun apart from it ([`Recorder::part`]) and is still open.
-    pub(crate) fn go_on_with(&mut self, mut part: Recorder) {
-        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-        self.open = part.open.take().map(|open| AttemptRecord { n, ..open });
-        self.output_bytes = part.output_bytes;
-        self.warn(std::mem::take(&mut part.journey.warnings));
-        let (record, of_part) = (Arc::make_mut(&mut self.record), Arc::make_mut(&mut part.record));
-        record.target = of_part.target;
-        record.provider = of_part.provider.take();
-        record.model = of_part.model.take();
-        record.connection = of_part.connection.take();
-        record.connection_name = of_part.connection_name.take();
-        record.time_to_first_token = of_part.time_to_first_token;
-        record.usage = of_part.usage;
     }
 
     /// What the row says so far, for [`Recorder::take_back`].
@@ -420,7 +360,7 @@ impl Recorder {
         if std::mem::replace(&mut self.finished, true) {
             return self.record.usage;
         }
-        self.end_attempt(SUCCESS, "answer", None);
+        self.end_attempt(SUCCESS, ANSWER, None);
         let now = self.gateway.now();
         let record = Arc::make_mut(&mut self.record);
         record.status = end.status;

@@ -18,8 +18,7 @@ use crate::attempt::{Attempt, Overrun};
 use crate::egress;
 use crate::exchange::{self, Back, maker_of};
 use crate::failed::{
-    Failed, in_clients_words, kept_here, not_built, not_translated, passable, restated, stream_failure,
-    transport_failure,
+    Failed, kept_here, not_built, not_translated, passable, restated, stream_failure, transport_failure,
 };
 use crate::gateway::Gateway;
 use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
@@ -106,7 +105,7 @@ async fn send_unlimited(
     let target = gateway.target_at(&step.entry, &step.provider);
     let judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated =
-        translate(gateway, request, step, wish).await.map_err(|refusal| not_translated(request, &judge, &refusal))?;
+        translate(gateway, request, step, wish).await.map_err(|refusal| not_translated(&judge, &refusal))?;
     recorder.warn(translated.warnings);
     let is_native = request.passes_to(step.operation);
     let call = Call {
@@ -363,12 +362,8 @@ async fn refused(
     let text = String::from_utf8_lossy(&body);
     let diagnosis = judge.http(head.status.as_u16(), &head.headers, &text, &error, &message);
     let status = restated(&diagnosis).unwrap_or(head.status);
-    let body = if request.client == step.operation.dialect() {
-        body.clone()
-    } else {
-        in_clients_words(request, status, error.code_for_others(), &message)
-    };
-    let refusal = (status == head.status).then(|| passable(&head, body, &diagnosis)).flatten();
+    let refusal =
+        (status == head.status).then(|| passable(request, step.operation.dialect(), &head, body, &error)).flatten();
     let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);
     let tool_limit = tool_limit::read(status.as_u16(), &message);
     Box::new(Failed { refusal, refuses_thoughts, tool_limit, ..*Failed::new(diagnosis, Some(status), message) })

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::error::{ErrorBody, StreamProgress, openai_type, sse_frame, to_json};
+use crate::error::{ErrorBody, Hints, StreamProgress, openai_type, sse_frame, to_json};
 
 #[derive(Serialize)]
 struct Envelope<'a> {
@@ -16,12 +16,14 @@ struct Envelope<'a> {
 struct Inner<'a> {
     message: &'a str,
     #[serde(rename = "type")]
-    kind: &'static str,
+    kind: &'a str,
     code: &'a str,
-    /// Always there, always null: SDKs read it.
+    /// Always there, mostly null: SDKs read it.
     param: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
+    #[serde(flatten)]
+    hints: Option<Hints<'a>>,
     #[serde(flatten)]
     details: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
@@ -31,10 +33,11 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
     Envelope {
         error: Inner {
             message: body.message,
-            kind: body.kind.unwrap_or_else(|| openai_type(body.status, code)),
+            kind: body.own_kind().or(body.kind).unwrap_or_else(|| openai_type(body.status, code)),
             code,
-            param: None,
+            param: body.own.and_then(|own| own.param.as_deref()),
             retry_after: body.retry_after_seconds.filter(|_| !body.details_say_when()),
+            hints: body.own_hints(),
             details: body.details,
         },
         beside: body.beside,

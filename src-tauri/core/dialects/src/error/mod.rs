@@ -9,10 +9,12 @@ use bytes::Bytes;
 use domain::{Dialect, Reason};
 use serde::Serialize;
 
+mod own_words;
 mod passed_on;
 mod read;
 mod sanitize;
 
+pub use own_words::{OwnWords, word};
 pub use passed_on::pass_stream;
 pub(crate) use read::no_answer;
 pub use read::{read, read_in_stream};
@@ -44,6 +46,8 @@ pub struct ErrorBody<'a> {
     pub beside: Option<&'a serde_json::Map<String, serde_json::Value>>,
     /// The error's type in OpenAI envelopes, where it is not the usual one of its status.
     pub kind: Option<&'static str>,
+    /// What an upstream of this very dialect said: it stands instead of the usual words of the status.
+    pub own: Option<&'a OwnWords>,
 }
 
 /// How far a client's stream has come when it must be told of an error.
@@ -234,6 +238,7 @@ impl<'a> ErrorBody<'a> {
             details: None,
             beside: None,
             kind: None,
+            own: None,
         }
     }
 
@@ -241,10 +246,31 @@ impl<'a> ErrorBody<'a> {
         if self.code.is_empty() { openai_code(self.status) } else { self.code }
     }
 
+    /// The upstream's own word for the kind of error.
+    pub(crate) fn own_kind(&self) -> Option<&'a str> {
+        self.own?.kind.as_deref()
+    }
+
+    /// The upstream's own members that say when to come back, without what is said anew.
+    pub(crate) fn own_hints(&self) -> Option<Hints<'a>> {
+        let hides = |name: &str| name == "retry_after" && self.retry_after_seconds.is_some();
+        Some(
+            self.own?
+                .hints
+                .iter()
+                .filter(|(name, _)| !hides(name))
+                .map(|(name, value)| (name.as_str(), value))
+                .collect(),
+        )
+    }
+
     pub(crate) fn details_say_when(&self) -> bool {
         self.details.is_some_and(|details| details.contains_key("retry_after"))
     }
 }
+
+/// Members of an error object, by name.
+pub(crate) type Hints<'a> = std::collections::BTreeMap<&'a str, &'a serde_json::Value>;
 
 /// One SSE frame around `payload`.
 pub(crate) fn sse_frame(event: Option<&str>, payload: &impl Serialize) -> Bytes {

@@ -36,7 +36,10 @@ pub(crate) fn no_answer(body: &[u8]) -> UpstreamError {
 fn read_any(body: &[u8]) -> UpstreamError {
     let mut error = match serde_json::from_slice::<Value>(body) {
         Ok(value) => read_value(&value),
-        Err(_) => UpstreamError { message: plain_text(body), ..UpstreamError::default() },
+        Err(error) => {
+            let message = Some(body).filter(|_| error.is_eof()).and_then(cut_message);
+            UpstreamError { message: message.unwrap_or_else(|| plain_text(body)), ..UpstreamError::default() }
+        }
     };
     shorten(&mut error.message);
     error
@@ -202,6 +205,23 @@ fn plain_text(body: &[u8]) -> String {
     title.filter(|title| !title.is_empty()).unwrap_or_else(|| "the upstream answered with an HTML page".to_owned())
 }
 
+/// The message of a JSON body whose end is missing: only so much of an error is read.
+fn cut_message(body: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(body);
+    let (_, after) = text.split_once("\"message\"")?;
+    let text = after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let mut escaped = false;
+    let end = text.find(|character| {
+        let ends = character == '"' && !escaped;
+        escaped = character == '\\' && !escaped;
+        ends
+    });
+    let whole = &text[..end.unwrap_or(text.len())];
+    // What was cut within an escape is whole again without it.
+    let pieces = [whole.len()].into_iter().chain(whole.rfind('\\'));
+    pieces.into_iter().find_map(|length| serde_json::from_str(&format!("\"{}\"", &whole[..length])).ok())
+}
+
 fn shorten(message: &mut String) {
     let mut end = MAX_MESSAGE.min(message.len());
     while !message.is_char_boundary(end) {
@@ -307,6 +327,20 @@ mod tests {
             (r#"{"error":"x"}"#, None),
         ] {
             assert_eq!(read_in_stream(body.as_bytes()).status, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn of_a_body_that_was_cut_the_message_is_told_as_far_as_it_came() {
+        for (body, message) in [
+            (r#"{"error":{"message":"too much of it"#, "too much of it"),
+            (r#"{"error":{"code":1,"message" : "a \"b\" c","stack":"at /x"#, "a \"b\" c"),
+            (r#"{"error":{"message":"a\u00"#, "a"),
+            (r#"{"error":{"message":"a\"#, "a"),
+            (r#"{"error":{"message":[1"#, r#"{"error":{"message":[1"#),
+            (r#"{"error":{"code"#, r#"{"error":{"code"#),
+        ] {
+            assert_eq!(read(500, body.as_bytes()).message, message, "{body}");
         }
     }
 

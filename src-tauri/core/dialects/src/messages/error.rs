@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::error::{ErrorBody, anthropic_type, sse_frame, to_json};
+use crate::error::{ErrorBody, Hints, anthropic_type, sse_frame, to_json};
 
 #[derive(Serialize)]
 struct Envelope<'a> {
@@ -18,12 +18,14 @@ struct Envelope<'a> {
 #[derive(Serialize)]
 struct Inner<'a> {
     #[serde(rename = "type")]
-    kind: &'static str,
+    kind: &'a str,
     message: &'a str,
     /// Not part of Anthropic's envelope, and harmless there: the stable word for scripts and logs.
     code: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
+    #[serde(flatten)]
+    hints: Option<Hints<'a>>,
     #[serde(flatten)]
     details: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
@@ -32,10 +34,11 @@ fn envelope<'a>(body: &ErrorBody<'a>) -> Envelope<'a> {
     Envelope {
         kind: "error",
         error: Inner {
-            kind: anthropic_type(body.status),
+            kind: body.own_kind().unwrap_or_else(|| anthropic_type(body.status)),
             message: body.message,
             code: body.code_or_usual(),
             retry_after: body.retry_after_seconds.filter(|_| !body.details_say_when()),
+            hints: body.own_hints(),
             details: body.details,
         },
         request_id: body.request_id,

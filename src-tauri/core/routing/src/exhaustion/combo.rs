@@ -20,7 +20,7 @@ use domain::wire::{code, header, reason};
 use domain::{Exclusion, Mechanism, Millis, ProviderId, Reason, Timestamp};
 use serde::Serialize;
 
-use super::{Answer, after_failures, code_of, is_timer, mixed};
+use super::{Answer, after_failures, announces_wait, code_of, is_timer, mixed};
 use crate::combo::Strategy;
 use crate::decision::Stop;
 use crate::journey::Journey;
@@ -49,7 +49,7 @@ pub struct Terminal<'a> {
     pub timed_out: bool,
     /// A protected first target that failed is answered with 502, as if nothing stood before it (gateway specification, 3.8).
     pub protected_as_502: bool,
-    /// Everybody is kept away by now, and the first is back then ([`super::back_at`]).
+    /// Nobody can serve before then, and somebody can from then on, as far as time decides that ([`super::back_at`]).
     pub back_at: Option<Timestamp>,
     pub now: Timestamp,
 }
@@ -103,9 +103,8 @@ pub struct Recovery {
 /// The answer to a request that a combo could not serve.
 pub fn answer(terminal: &Terminal<'_>) -> ComboAnswer {
     let (answer, why) = ended(terminal).unwrap_or_else(|| nothing_asked(terminal));
-    let announced = matches!(answer.status, 429 | 503);
-    let answer =
-        Answer { retry_after: answer.retry_after.filter(|_| announced).map(|wait| wait.min(LONGEST_WAIT)), ..answer };
+    let known = answer.retry_after.filter(|_| announces_wait(answer.status));
+    let answer = Answer { retry_after: known.map(|wait| wait.min(LONGEST_WAIT)), ..answer };
     let reset_at = (answer.code == code::ALL_TARGETS_RATE_LIMITED).then(|| passing(terminal)).flatten();
     finished(answer, why, reset_at, terminal)
 }
@@ -151,29 +150,31 @@ impl ComboAnswer {
     }
 }
 
-/// Something was asked, or something of ours ended it.
+/// Something was asked, or something of ours ended it; with the soonest that anybody is known to be back.
 fn ended(terminal: &Terminal<'_>) -> Option<(Answer, &'static str)> {
+    let (mut answer, why) = ended_by_us(terminal)
+        .or_else(|| (!terminal.journey.attempts.is_empty()).then(|| (after_attempts(terminal), "all_models_failed")))?;
+    let known = passing(terminal).into_iter().chain(terminal.back_at).map(|until| until.since(terminal.now));
+    answer.retry_after = answer.retry_after.into_iter().chain(known).min();
+    Some((answer, why))
+}
+
+fn ended_by_us(terminal: &Terminal<'_>) -> Option<(Answer, &'static str)> {
     if terminal.timed_out {
         return Some((plain(504, code::COMBO_TIMEOUT), "no_upstream_response"));
     }
-    let journey = terminal.journey;
-    match terminal.stop {
-        Some(Stop::MaxAttempts) => return Some((plain(503, code::MAX_ATTEMPTS), "max_attempts_exceeded")),
-        Some(Stop::ContextOverflow) => return Some((plain(400, code::BAD_REQUEST), "all_models_failed")),
-        Some(Stop::ProtectedTarget) if terminal.protected_as_502 => {
-            return Some((plain(502, code::BAD_GATEWAY), "all_models_failed"));
+    let (answer, why) = match terminal.stop? {
+        Stop::MaxAttempts => (plain(503, code::MAX_ATTEMPTS), "max_attempts_exceeded"),
+        Stop::ContextOverflow => (plain(400, code::BAD_REQUEST), "all_models_failed"),
+        Stop::ProtectedTarget if terminal.protected_as_502 => (plain(502, code::BAD_GATEWAY), "all_models_failed"),
+        Stop::ProtectedTarget => (plain(503, code::SERVICE_UNAVAILABLE), "all_models_failed"),
+        Stop::IdenticalErrors => {
+            let status = last_status(terminal.journey).unwrap_or(400);
+            (plain(status, code::IDENTICAL_MODEL_ERROR_STREAK), "all_models_failed")
         }
-        Some(Stop::ProtectedTarget) => return Some((plain(503, code::SERVICE_UNAVAILABLE), "all_models_failed")),
-        Some(Stop::IdenticalErrors) => {
-            let status = last_status(journey).unwrap_or(400);
-            return Some((plain(status, code::IDENTICAL_MODEL_ERROR_STREAK), "all_models_failed"));
-        }
-        Some(Stop::Silent | Stop::Surface | Stop::Exhausted) | None => {}
-    }
-    if journey.attempts.is_empty() {
-        return None;
-    }
-    Some((after_attempts(terminal), "all_models_failed"))
+        Stop::Silent | Stop::Surface | Stop::Exhausted => return None,
+    };
+    Some((answer, why))
 }
 
 fn after_attempts(terminal: &Terminal<'_>) -> Answer {
@@ -191,11 +192,7 @@ fn after_attempts(terminal: &Terminal<'_>) -> Answer {
         let status = last_status(journey).filter(|status| (400..500).contains(status)).unwrap_or(404);
         return plain(status, code_of(status));
     }
-    let mut answer =
-        if failed().next().is_some() && was_refused(journey) { mixed(journey) } else { after_failures(journey) };
-    let known = passing(terminal).into_iter().chain(terminal.back_at).map(|until| until.since(terminal.now));
-    answer.retry_after = answer.retry_after.into_iter().chain(known).min();
-    answer
+    if was_refused(journey) { mixed(journey) } else { after_failures(journey) }
 }
 
 /// Whether a target's last word was that it does not take the request.
@@ -204,8 +201,9 @@ fn was_refused(journey: &Journey) -> bool {
     last.values().any(|kind| *kind == Reason::InvalidRequest.kind())
 }
 
+/// The last status that was an error; a good one may have come with nothing of use.
 fn last_status(journey: &Journey) -> Option<u16> {
-    journey.attempts.last().and_then(|attempt| attempt.status)
+    journey.attempts.last().and_then(|attempt| attempt.status).filter(|status| *status >= 400)
 }
 
 fn nothing_asked(terminal: &Terminal<'_>) -> (Answer, &'static str) {

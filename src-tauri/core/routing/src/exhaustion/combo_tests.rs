@@ -322,7 +322,7 @@ fn only_what_time_ends_brings_somebody_back_and_the_soonest_of_it() {
 
 #[test]
 fn after_failures_the_wait_is_until_the_first_is_back_and_only_where_a_wait_is_announced() {
-    for (status, wait) in [(503, Some(3)), (429, Some(3)), (500, None)] {
+    for (status, wait) in [(503, Some(3)), (429, Some(3)), (529, Some(3)), (500, None)] {
         let journey = journey(&[(status, Reason::ServerError), (status, Reason::ServerError)]);
         let answer = answer(&Terminal {
             strategy: Strategy::Priority,

@@ -1,6 +1,7 @@
 //! Fusion: a panel is asked in parallel, a judge writes the answer from what it said.
 //!
-//! [`judge`] says who writes. [`Quorum`] is the panel's clock, without one of its own: it is told who answered and who
+//! [`judge`] says who writes: whom the combo names, else the first member that has answered, for nobody is asked to judge who
+//! could not even answer. [`Quorum`] is the panel's clock, without one of its own: it is told who answered and who
 //! failed, and says whether to wait, to let the judge write, to pass the only answer on, or to give up. Once `minPanel` have
 //! answered, stragglers get `stragglerGraceMs` more; altogether the panel has `panelHardTimeoutMs` (gateway specification,
 //! 3.4).
@@ -19,29 +20,25 @@ use crate::view::View;
 /// Who writes the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {
+    /// Nobody was chosen: the first member, in the order of the list, that has answered.
+    Member,
     /// One of the targets, by index.
     Target(usize),
     /// `provider/model`, as configured: it is not among the targets.
     Named(String),
 }
 
-/// The judge of a panel, and whether somebody chose it.
-pub fn judge(targets: &[impl Borrow<Target>], view: &View<'_>) -> (Judge, bool) {
+/// The judge of a panel.
+pub fn judge(targets: &[impl Borrow<Target>], view: &View<'_>) -> Judge {
     let Some(named) = view.config.fusion.judge_model.as_deref().filter(|name| !name.is_empty()) else {
-        return (Judge::Target(0), false);
+        return Judge::Member;
     };
     let is = |target: &Target| {
         named
             .split_once('/')
             .is_some_and(|(provider, model)| target.provider.as_str() == provider && target.model == model)
     };
-    (
-        targets
-            .iter()
-            .position(|target| is(target.borrow()))
-            .map_or_else(|| Judge::Named(named.to_owned()), Judge::Target),
-        true,
-    )
+    targets.iter().position(|target| is(target.borrow())).map_or_else(|| Judge::Named(named.to_owned()), Judge::Target)
 }
 
 /// Whether a request is for one model alone: a panel has no tools and cannot answer calls.
@@ -209,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn the_judge_is_the_first_unless_somebody_chose() {
+    fn the_judge_is_a_member_unless_somebody_chose() {
         let (mut world, targets) = (World::default(), targets(3));
-        assert_eq!(judge(&targets, &world.view()), (Judge::Target(0), false));
+        assert_eq!(judge(&targets, &world.view()), Judge::Member);
         world.config.fusion.judge_model = Some("p2/m2".to_owned());
-        assert_eq!(judge(&targets, &world.view()), (Judge::Target(2), true));
+        assert_eq!(judge(&targets, &world.view()), Judge::Target(2));
         world.config.fusion.judge_model = Some("x/y".to_owned());
-        assert_eq!(judge(&targets, &world.view()), (Judge::Named("x/y".to_owned()), true));
+        assert_eq!(judge(&targets, &world.view()), Judge::Named("x/y".to_owned()));
     }
 
     #[test]

@@ -3,13 +3,11 @@
 use std::fmt::Write;
 
 use axum::response::Response;
-use domain::request_log::ExclusionRecord;
 use domain::wire::code;
 use domain::{Mechanism, Timestamp};
 use http::{HeaderName, HeaderValue, StatusCode};
 use routing::Target;
 use routing::decision::Stop;
-use routing::exhaustion::back_at;
 use routing::exhaustion::combo::{self, ComboAnswer, Terminal};
 use routing::plan::{Cause, LeftOut, Refusal};
 use serde_json::{Map, Value, json};
@@ -18,11 +16,12 @@ use super::Asked;
 use super::walk::End;
 use crate::attempt_loop::{self, Last, turned_away};
 use crate::error::{Blame, GatewayError};
-use crate::exhaustion::{iso, refused as refused_by_upstream};
+use crate::exhaustion::{iso, kept_here, refused as refused_by_upstream};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::key_spending;
 use crate::record::Recorder;
+use crate::telemetry::SUCCESS;
 
 /// Outcomes that the message lists.
 const LISTED: usize = 5;
@@ -73,20 +72,19 @@ fn why_never(cause: &Cause, combo: &str) -> String {
     }
 }
 
-/// Everyone was asked or spared, and nobody answered. `kept_away`: what stands in the way of each by now; none, somebody
-/// could be asked.
+/// Everyone was asked or spared, and nobody answered. `back_at`: when the combo could be served again ([`super::back`]).
 pub(super) fn nobody(
     gateway: &Gateway,
     request: &ClientRequest,
     asked: &Asked,
     pool_size: usize,
     left_out: &[(&Target, &LeftOut)],
-    kept_away: Option<&[ExclusionRecord]>,
+    back_at: Option<Timestamp>,
     end: End,
 ) -> Response {
     let End { recorder, last, stop, local, timed_out } = end;
     if let Some(limit) = local {
-        return turned_away(request, &limit, recorder);
+        return turned_away(gateway, request, &limit, recorder);
     }
     if recorder.journey.attempts.is_empty()
         && let Some(until) = used_up(left_out)
@@ -101,7 +99,7 @@ pub(super) fn nobody(
         journey: &recorder.journey,
         stop,
         timed_out,
-        back_at: kept_away.and_then(|all| back_at(all.iter().map(|record| &record.exclusion))),
+        back_at,
         protected_as_502: gateway.settings().routing.protected_priority_infra_502,
         now: gateway.now(),
     };
@@ -118,7 +116,11 @@ pub(super) fn nobody(
             let answer = combo::refused(&cause, &terminal);
             finish(gateway, request, &answer, why_never(&cause, &asked.combo.name), Blame::Client, recorder)
         }
-        Some(last) if is_refusal => surfaced(gateway, request, last, &recorder.journey.clone(), recorder),
+        Some(last) if is_refusal && last.kept_here => {
+            let error = kept_here(last_asked(&recorder), &last.message);
+            attempt_loop::refuse_with(gateway, request, None, &error, recorder)
+        }
+        Some(last) if is_refusal => surfaced(gateway, request, last, recorder),
         _ => {
             let message = message(asked, &answer, &recorder);
             finish(gateway, request, &answer, message, blame, recorder)
@@ -136,16 +138,14 @@ pub(super) fn used_up(left_out: &[(&Target, &LeftOut)]) -> Option<Timestamp> {
 }
 
 /// The request itself was refused: the last refusal is the answer, in the upstream's own bytes where they can be shown.
-fn surfaced(
-    gateway: &Gateway,
-    request: &ClientRequest,
-    last: Last,
-    journey: &routing::Journey,
-    recorder: Recorder,
-) -> Response {
-    let provider = journey.attempts.last().map_or("", |attempt| attempt.provider.as_str());
-    let error = refused_by_upstream(provider, last.status, &last.message);
+fn surfaced(gateway: &Gateway, request: &ClientRequest, last: Last, recorder: Recorder) -> Response {
+    let error = refused_by_upstream(last_asked(&recorder), last.status, &last.message);
     attempt_loop::refuse_with(gateway, request, last.shown(), &error, recorder)
+}
+
+/// The provider that was asked last.
+fn last_asked(recorder: &Recorder) -> &str {
+    recorder.journey.attempts.last().map_or("", |attempt| attempt.provider.as_str())
 }
 
 fn finish(
@@ -204,7 +204,8 @@ fn message(asked: &Asked, answer: &ComboAnswer, recorder: &Recorder) -> String {
         _ if recorder.journey.attempts.is_empty() => format!("every target of the combo `{name}` was skipped"),
         _ => format!("no target of the combo `{name}` answered"),
     };
-    for attempt in recorder.journey.attempts.iter().take(LISTED) {
+    let failed = recorder.journey.attempts.iter().filter(|attempt| attempt.kind != SUCCESS);
+    for attempt in failed.take(LISTED) {
         let _ = write!(text, "; {}: {}", attempt.model, attempt.kind);
         if let Some(message) = attempt.message.as_deref().filter(|message| !message.is_empty()) {
             let _ = write!(text, " — {message}");

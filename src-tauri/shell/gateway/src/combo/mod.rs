@@ -3,13 +3,14 @@
 //! `routing` decides, this folder performs. [`book`] looks up what a combo's steps lead to, [`walk`] asks one target after
 //! another, [`hedge`] gives a slow one company, both by way of [`account`], [`panel`] asks several at once for `fusion`, [`chain`] feeds one answer
 //! into the next for `pipeline`, [`perform`] calls each where a plan says so, also that of a combo within, [`answer`] finds
-//! the words when nobody served, [`handoff`] sums a conversation up for the next account, [`head_room`] lets models think
+//! the words when nobody served, and [`back`] the wait that they announce, [`handoff`] sums a conversation up for the next account, [`head_room`] lets models think
 //! beside the answer.
 //!
 //! [`preview`] and [`selections`] ask the same functions about requests that nobody sent.
 
 mod account;
 mod answer;
+mod back;
 mod book;
 mod chain;
 mod handoff;
@@ -188,8 +189,8 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
             Ended::Nobody(end) => *end,
         };
         let Some(pause) = goes_on(gateway, request, asked, &end, &mut effort, deadline) else {
-            let kept_away = kept_away(gateway, request, asked);
-            return answer::nobody(gateway, request, asked, pool_size, &left_out, kept_away.as_deref(), end);
+            let back_at = back::of(gateway, request, asked, &plan);
+            return answer::nobody(gateway, request, asked, pool_size, &left_out, back_at, end);
         };
         recorder = end.recorder;
         let until = gateway.now() + pause;

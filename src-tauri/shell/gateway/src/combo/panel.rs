@@ -2,9 +2,15 @@
 //!
 //! Who has answered and how long to wait is `routing`'s [`Quorum`]; here the members run side by side. The judge gets the
 //! answers without their names and in a shuffled order, so that it weighs what was said and not who said it.
+//!
+//! Where nobody was chosen to judge, the members that have answered are asked to, one after another, and where none of them
+//! can, the first one's answer stands as it is: an answer that is here is not lost for want of a better one. A judge that
+//! somebody chose is another matter: what it has not seen is not shown.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use dialects::canonical::Request;
-use domain::{Outcome, Success};
+use domain::{Outcome, Success, Usage};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use routing::order::{Around, Leg};
@@ -12,16 +18,39 @@ use routing::plan::Pool;
 use routing::strategies::fusion::{Judge, Quorum, Verdict};
 
 use super::book::GatewayBook;
+use super::sub_request::WholeAnswer;
 use super::walk::{Answered, End, Ended, Scene, walk};
 use super::{perform, sub_request};
+use crate::attempt::Attempt;
 use crate::ingress::ClientRequest;
+use crate::plan::Step;
 use crate::record::Recorder;
+
+/// Code of the warning that one member's answer stands as it is, because nobody could judge.
+const UNJUDGED: &str = "FUSION_UNJUDGED";
 
 /// What one member said.
 struct Said {
     member: usize,
-    text: Option<String>,
+    answer: Option<Spoken>,
     recorder: Recorder,
+}
+
+/// What a member answered, for a judge to read or to stand as it is.
+struct Spoken {
+    answer: WholeAnswer,
+    step: Step,
+    /// Settled by now.
+    attempt: Attempt,
+    used: Usage,
+}
+
+/// What was heard by the time the panel was over.
+#[derive(Default)]
+struct Heard {
+    /// By the member's place.
+    answers: BTreeMap<usize, Spoken>,
+    failed: BTreeSet<usize>,
 }
 
 /// Who sits, and who writes. A member is a target, or a combo within that answers as one.
@@ -37,49 +66,79 @@ pub(super) async fn ask<'p>(
     scene: &Scene<'p>,
     request: &ClientRequest,
     panel: &Panel<'_, 'p>,
-    mut quorum: Quorum,
-    mut recorder: Recorder,
+    quorum: Quorum,
+    recorder: Recorder,
 ) -> Ended {
     let Ok(question) = sub_request::whole(request, |_| {}) else { return Ended::Nobody(Box::new(End::new(recorder))) };
-    let mut texts: Vec<Option<String>> = vec![None; panel.members.len()];
-    let mut running: FuturesUnordered<_> = panel
-        .members
-        .iter()
-        .enumerate()
-        .map(|(member, index)| member_of(scene, &question, panel.legs(*index), member, recorder.part()))
-        .collect();
-    let chosen = loop {
-        match quorum.verdict(scene.gateway.now()) {
-            Verdict::Wait { until } => tokio::select! {
-                biased;
-                Some(said) = running.next() => {
-                    match &said.text {
-                        Some(_) => quorum.on_answer(said.member, scene.gateway.now()),
-                        None => quorum.on_failure(said.member),
-                    }
-                    texts[said.member] = said.text;
-                    recorder.absorb(said.recorder);
-                }
-                () = scene.gateway.clock().sleep_until(until.min(scene.deadline)) => {
-                    if scene.gateway.now() >= scene.deadline {
-                        return Ended::Nobody(Box::new(End { timed_out: true, ..End::new(recorder) }));
-                    }
-                }
-            },
-            Verdict::Judge { members } => break members,
-            Verdict::Answer { member } => break vec![member],
-            Verdict::Fail => return Ended::Nobody(Box::new(End::new(recorder))),
-        }
+    let mut end = End::new(recorder);
+    let Some((verdict, heard)) = listen(scene, &question, panel, quorum, &mut end).await else {
+        return Ended::Nobody(Box::new(end));
     };
-    // Those who are still thinking are not needed any more.
-    drop(running);
-    let answers: Vec<String> = chosen.iter().filter_map(|member| texts.get_mut(*member)?.take()).collect();
-    write(scene, request, panel, answers, recorder).await
+    match verdict {
+        Verdict::Judge { .. } => match panel.judge {
+            Judge::Member => by_members(scene, request, panel, heard, end.recorder).await,
+            Judge::Target(_) | Judge::Named(_) => by_the_chosen(scene, request, panel, heard, end.recorder).await,
+        },
+        Verdict::Answer { .. } => {
+            end.recorder.warn(end.timed_out.then(|| UNJUDGED.to_owned()).into_iter().collect());
+            stands(scene, request, heard, end)
+        }
+        Verdict::Wait { .. } | Verdict::Fail => Ended::Nobody(Box::new(end)),
+    }
 }
 
 impl<'p> Panel<'_, 'p> {
     fn legs(&self, index: usize) -> Vec<Leg<'p>> {
         self.around.legs(self.pool, [index])
+    }
+
+    /// What the member of this place comes to.
+    fn member(&self, place: usize) -> Vec<Leg<'p>> {
+        self.members.get(place).map_or_else(Vec::new, |index| self.legs(*index))
+    }
+}
+
+/// Asks all members at once until the panel is over; those who are still thinking are not needed any more. Nothing when the
+/// combo's own time ends first, except where an answer is at hand that nobody else has to see.
+async fn listen<'p>(
+    scene: &Scene<'p>,
+    question: &ClientRequest,
+    panel: &Panel<'_, 'p>,
+    mut quorum: Quorum,
+    end: &mut End,
+) -> Option<(Verdict, Heard)> {
+    let mut heard = Heard::default();
+    let mut running: FuturesUnordered<_> = (0..panel.members.len())
+        .map(|member| member_of(scene, question, panel.member(member), member, end.recorder.part()))
+        .collect();
+    loop {
+        let until = match quorum.verdict(scene.gateway.now()) {
+            Verdict::Wait { until } => until,
+            verdict => return Some((verdict, heard)),
+        };
+        tokio::select! {
+            biased;
+            Some(said) = running.next() => {
+                match said.answer {
+                    Some(answer) => {
+                        quorum.on_answer(said.member, scene.gateway.now());
+                        heard.answers.insert(said.member, answer);
+                    }
+                    None => {
+                        quorum.on_failure(said.member);
+                        heard.failed.insert(said.member);
+                    }
+                }
+                end.recorder.absorb(said.recorder);
+            }
+            () = scene.gateway.clock().sleep_until(until.min(scene.deadline)) => {
+                if scene.gateway.now() >= scene.deadline {
+                    end.timed_out = true;
+                    let member = heard.answers.keys().next().copied().filter(|_| *panel.judge == Judge::Member)?;
+                    return Some((Verdict::Answer { member }, heard));
+                }
+            }
+        }
     }
 }
 
@@ -92,41 +151,98 @@ async fn member_of<'p>(
 ) -> Said {
     match perform::ask(scene, question, legs, None, recorder).await {
         Ended::Answered(answered) => {
-            let Answered { served, attempt, mut recorder, .. } = *answered;
-            attempt.settle(&Outcome::Success(Success { usage: *recorder.usage() }));
+            let Answered { served, step, mut attempt, mut recorder } = *answered;
+            let used = *recorder.usage();
+            attempt.settle_early(&Outcome::Success(Success { usage: used }));
             recorder.next_call();
-            Said { member, text: sub_request::text_of(question, served).await, recorder }
+            let answer = WholeAnswer::read(question, served).await;
+            Said { member, answer: answer.map(|answer| Spoken { answer, step, attempt, used }), recorder }
         }
-        Ended::Nobody(end) => Said { member, text: None, recorder: end.recorder },
+        Ended::Nobody(end) => Said { member, answer: None, recorder: end.recorder },
     }
 }
 
-/// The judge writes; with a single answer it passes that on in its own words.
-async fn write<'p>(
+/// The judge that the combo names writes, or nobody does. A member that has failed was asked as often as it may be.
+async fn by_the_chosen<'p>(
     scene: &Scene<'p>,
     request: &ClientRequest,
     panel: &Panel<'_, 'p>,
-    mut answers: Vec<String>,
+    heard: Heard,
     recorder: Recorder,
 ) -> Ended {
-    scene.gateway.routing().shuffle(&mut answers);
-    let Ok(made) = sub_request::last(request, |asked| instruct(asked, &answers)) else {
-        return Ended::Nobody(Box::new(End::new(recorder)));
-    };
+    let nobody = |recorder| Ended::Nobody(Box::new(End::new(recorder)));
+    let Some(made) = for_the_judge(scene, request, &heard) else { return nobody(recorder) };
     match panel.judge {
-        Judge::Target(index) => perform::ask(scene, &made, panel.legs(*index), None, recorder).await,
+        Judge::Target(index) => {
+            let has_failed = panel
+                .members
+                .iter()
+                .position(|member| member == index)
+                .is_some_and(|place| heard.failed.contains(&place));
+            if has_failed {
+                return nobody(recorder);
+            }
+            perform::ask(scene, &made, panel.legs(*index), None, recorder).await
+        }
         Judge::Named(name) => {
             let named = GatewayBook::new(scene.gateway, request, panel.around.strategy)
                 .target_named(name, request.requested_model());
             match &named {
                 Some(target) => walk(scene, &made, &[panel.around.place(target)], recorder).await,
-                None => Ended::Nobody(Box::new(End::new(recorder))),
+                None => nobody(recorder),
             }
         }
+        Judge::Member => nobody(recorder),
     }
 }
 
-fn instruct(asked: &mut Request, answers: &[String]) {
+/// One of those who have answered writes: the first that can.
+async fn by_members<'p>(
+    scene: &Scene<'p>,
+    request: &ClientRequest,
+    panel: &Panel<'_, 'p>,
+    heard: Heard,
+    recorder: Recorder,
+) -> Ended {
+    let mut end = End::new(recorder);
+    let has_time = scene.gateway.now() < scene.deadline;
+    if has_time && let Some(made) = for_the_judge(scene, request, &heard) {
+        for member in heard.answers.keys() {
+            match perform::ask(scene, &made, panel.member(*member), None, end.recorder).await {
+                Ended::Nobody(nobody) => end = *nobody,
+                answered @ Ended::Answered(_) => return answered,
+            }
+            if end.is_final() {
+                break;
+            }
+        }
+    }
+    end.recorder.warn(vec![UNJUDGED.to_owned()]);
+    stands(scene, request, heard, end)
+}
+
+/// The first of the members' answers is the client's, as it is.
+fn stands(scene: &Scene<'_>, request: &ClientRequest, mut heard: Heard, mut end: End) -> Ended {
+    let Some((_, spoken)) = heard.answers.pop_first() else { return Ended::Nobody(Box::new(end)) };
+    let Spoken { answer, step, attempt, used } = spoken;
+    let bytes = answer.length();
+    match answer.serve(scene.gateway, request, &step) {
+        Ok(served) => {
+            end.recorder.settles_for(&step, used, bytes);
+            Ended::Answered(Box::new(Answered { served, step, attempt, recorder: end.recorder }))
+        }
+        Err(_) => Ended::Nobody(Box::new(end)),
+    }
+}
+
+/// The client's request with what the members said; none, it cannot be written.
+fn for_the_judge(scene: &Scene<'_>, request: &ClientRequest, heard: &Heard) -> Option<ClientRequest> {
+    let mut answers: Vec<&str> = heard.answers.values().map(|spoken| spoken.answer.text.as_str()).collect();
+    scene.gateway.routing().shuffle(&mut answers);
+    sub_request::last(request, |asked| instruct(asked, &answers)).ok()
+}
+
+fn instruct(asked: &mut Request, answers: &[&str]) {
     let mut text = String::from(
         "Several assistants answered the request above independently. Their answers follow, in no particular order. Write \
          the one answer that the user should get: keep what is right, correct what is wrong, and do not mention the \

@@ -3,12 +3,21 @@
 //! Each is a client request of its own, in the client's dialect, so that everything behind it (translation, accounts,
 //! failures) is what it is for the client itself. What it is asked comes from the form between the dialects.
 
-use dialects::canonical::{Answer, AnswerPart, Part, Request, Role, Target as Receiver, Turn};
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use dialects::canonical::{Answer, AnswerPart, IdMap, Part, Request, Role, Target as Receiver, Turn};
 use dialects::translate::{self, Refusal};
-use dialects::{Client, GlanceError, PartKind, prepend_system};
+use dialects::{Client, GlanceError, PartKind, UpstreamError, prepend_system};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use http::response::Parts;
 use http_body_util::BodyExt;
 
+use crate::exchange::Back;
+use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
+use crate::plan::Step;
 use crate::send::Served;
 
 /// The request without tools and without a stream, changed by `change`.
@@ -77,13 +86,55 @@ fn unreadable(error: GlanceError) -> Refusal {
 
 /// The text of a whole answer in the client's dialect; none, it has none.
 pub(super) async fn text_of(request: &ClientRequest, served: Served) -> Option<String> {
-    let Served::Whole(response) = served else { return None };
-    let body = response.into_body().collect().await.ok()?.to_bytes();
-    let events = translate::read_answer(request.dialect(), &body).ok()?;
-    let answer = Answer::fold(events).ok()?;
-    let text: Vec<&str> = answer.parts.iter().filter(|part| is_text(part)).map(|part| part.text.as_str()).collect();
-    let text = text.join("\n");
-    (!text.trim().is_empty()).then_some(text)
+    WholeAnswer::read(request, served).await.map(|answer| answer.text)
+}
+
+/// A whole answer in the client's dialect, with text in it.
+pub(super) struct WholeAnswer {
+    head: Parts,
+    body: Bytes,
+    pub(super) text: String,
+}
+
+impl WholeAnswer {
+    /// Reads what was served to `request`; none, there is no text in it.
+    pub(super) async fn read(request: &ClientRequest, served: Served) -> Option<WholeAnswer> {
+        let Served::Whole(response) = served else { return None };
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.ok()?.to_bytes();
+        let events = translate::read_answer(request.dialect(), &body).ok()?;
+        let answer = Answer::fold(events).ok()?;
+        let text: Vec<&str> = answer.parts.iter().filter(|part| is_text(part)).map(|part| part.text.as_str()).collect();
+        let text = text.join("\n");
+        (!text.trim().is_empty()).then_some(WholeAnswer { head, body, text })
+    }
+
+    /// Its length in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.body.len() as u64
+    }
+
+    /// What `step` answered, as the answer to the client's own request: the very bytes, unless the client speaks otherwise or
+    /// wants a stream.
+    ///
+    /// # Errors
+    /// What cannot be told in the client's words.
+    pub(super) fn serve(
+        self,
+        gateway: &Gateway,
+        request: &ClientRequest,
+        step: &Step,
+    ) -> Result<Served, UpstreamError> {
+        let WholeAnswer { mut head, body, .. } = self;
+        if request.client == request.dialect() && !request.stream {
+            return Ok(Served::Whole(Response::from_parts(head, Body::from(body))));
+        }
+        let back = Back::new(gateway, request, step, IdMap::default());
+        let (told, _) = back.whole(request.dialect(), &body, request.stream)?;
+        let media = if request.stream { back.stream_type() } else { HeaderValue::from_static("application/json") };
+        head.headers.insert(CONTENT_TYPE, media);
+        Ok(Served::Whole(Response::from_parts(head, Body::from(told))))
+    }
 }
 
 fn is_text(part: &AnswerPart) -> bool {

@@ -67,7 +67,12 @@ impl End {
 
     /// Whether trying everything once more makes sense at all.
     pub(super) fn may_go_on(&self) -> bool {
-        !self.timed_out && self.local.is_none() && matches!(self.stop, None | Some(Stop::Exhausted))
+        self.local.is_none() && !self.is_final()
+    }
+
+    /// Nobody at all is to be asked any more.
+    pub(super) fn is_final(&self) -> bool {
+        self.timed_out || !matches!(self.stop, None | Some(Stop::Exhausted))
     }
 
     /// How long the last failure asked to wait.
