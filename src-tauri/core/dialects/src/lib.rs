@@ -45,7 +45,7 @@ pub mod translate;
 
 pub use client::Client;
 pub use error::{ErrorBody, StreamProgress, UpstreamError};
-pub use event::{DeltaKind, Event, FinishReason, PartKind, StreamReader, reader};
+pub use event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader, reader};
 pub use framing::{Decoder, Frame, Framing, FramingError, SseDecoder};
 pub use glance::{Glance, GlanceError, Glancer, glance};
 pub use headers::list_shape;

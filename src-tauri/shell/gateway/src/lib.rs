@@ -39,6 +39,7 @@ mod memo;
 mod models;
 mod ollama;
 mod path;
+mod patience;
 mod pause;
 mod pins;
 mod pipeline;

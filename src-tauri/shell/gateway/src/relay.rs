@@ -114,7 +114,12 @@ impl Relay {
 
     async fn next_piece(&mut self) -> Option<Bytes> {
         if let Some(held) = self.held.pop_front() {
+            self.note_end();
             return Some(held);
+        }
+        if self.stream.is_complete() {
+            self.note_end();
+            return self.stream.linger().await;
         }
         self.attempt.as_ref()?;
         match self.stream.next(&mut self.recorder).await {
@@ -122,6 +127,7 @@ impl Relay {
                 if let Some(error) = read.stated.take() {
                     self.fail_after_held(error);
                 }
+                self.note_end();
                 Some(read.bytes)
             }
             Ok(None) => {
@@ -133,6 +139,14 @@ impl Relay {
                 let end = self.fail(&failure);
                 if told || self.array { None } else { Some(self.error_event(&end)) }
             }
+        }
+    }
+
+    /// The attempt has succeeded with the last of its answer, whenever its upstream closes and whether the client waits for
+    /// that.
+    fn note_end(&mut self) {
+        if self.held.is_empty() && self.stream.is_complete() {
+            self.succeed();
         }
     }
 

@@ -22,10 +22,11 @@ use crate::failed::{
     transport_failure,
 };
 use crate::gateway::Gateway;
-use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
+use crate::hold::{Held, StreamFailure, UpstreamStream, hold};
 use crate::ingress::ClientRequest;
 use crate::judge::Judge;
 use crate::memo::Keepsake;
+use crate::patience::Limits;
 use crate::plan::Step;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
@@ -331,7 +332,16 @@ async fn folded(
     if let Some(keepsake) = exchange.keepsake {
         keepsake.keep(&folded);
     }
+    let_close(exchange.gateway, stream).await;
     Ok(answer(head.status, headers, body))
+}
+
+/// The answer is there, and the stream may not have closed: nobody waits for that.
+async fn let_close(gateway: &Gateway, stream: UpstreamStream) {
+    let mut closing = Box::pin(stream.drained());
+    if futures_util::poll!(&mut closing).is_pending() {
+        gateway.tracker().spawn(closing);
+    }
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

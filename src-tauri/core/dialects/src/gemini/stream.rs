@@ -5,10 +5,10 @@
 //! that is open.
 
 use crate::error::{StreamProgress, UpstreamError, read_in_stream};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{position, some_string, str_of};
-use crate::parts::{Course, Parts, delta};
+use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{Answer, Candidate, FunctionCall, Part, finish_reason};
 
@@ -30,7 +30,11 @@ enum Key {
 
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
-        if frame.data.is_empty() || frame.data.trim_ascii() == b"[DONE]" {
+        if frame.data.is_empty() {
+            return;
+        }
+        if frame.data.trim_ascii() == END_MARKER {
+            self.course.mark();
             return;
         }
         let from = out.len();
@@ -56,6 +60,10 @@ impl StreamReader for Reader {
         self.course.dropped()
     }
 
+    fn remainder(&self) -> Remainder {
+        self.course.remainder()
+    }
+
     fn progress(&self) -> StreamProgress<'_> {
         self.course.progress()
     }
@@ -76,15 +84,16 @@ impl Reader {
     }
 
     fn candidate(&mut self, candidate: &Candidate<'_>, out: &mut Vec<Event>) {
+        let (number, finish) = (position(candidate.index).unwrap_or(0), str_of(&candidate.finish_reason));
+        self.course.note_answer(number, !finish.is_empty());
         if self.course.is_over() {
             return;
         }
-        let number = position(candidate.index).unwrap_or(0);
         let parts = candidate.content.as_ref().and_then(|content| content.parts.as_ref());
         for part in parts.into_iter().flatten() {
             self.part(number, part, out);
         }
-        match finish_reason(str_of(&candidate.finish_reason)) {
+        match finish_reason(finish) {
             Some(Ok(reason)) => self.finish(reason, out),
             Some(Err(value)) => {
                 let mut error = UpstreamError::failed_finish(value);

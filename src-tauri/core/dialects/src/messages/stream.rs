@@ -7,10 +7,10 @@
 use domain::Usage;
 
 use crate::error::{StreamProgress, read_in_stream};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{position, some_string, str_of};
-use crate::parts::{Course, Parts, delta};
+use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{self, Block, Delta, Message, TokenCounts, stop_reason};
 
@@ -26,7 +26,11 @@ pub(crate) struct Reader {
 
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
-        if frame.data.is_empty() || frame.data.trim_ascii() == b"[DONE]" {
+        if frame.data.is_empty() {
+            return;
+        }
+        if frame.data.trim_ascii() == END_MARKER {
+            self.course.mark();
             return;
         }
         let from = out.len();
@@ -52,6 +56,10 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.course.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {
@@ -98,7 +106,10 @@ impl Reader {
                     self.finish(stop_reason(reason), out);
                 }
             }
-            "message_stop" => self.finish(FinishReason::End, out),
+            "message_stop" => {
+                self.finish(FinishReason::End, out);
+                self.course.mark();
+            }
             "ping" => out.push(Event::KeepAlive),
             "error" => self.course.fail(read_in_stream(&frame.data), out),
             _ => return false,

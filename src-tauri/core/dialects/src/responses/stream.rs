@@ -5,10 +5,10 @@
 //! passed on, and items that were seen are not read again from the final response.
 
 use crate::error::{StreamProgress, UpstreamError, read_in_stream};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{count, position, some_string, str_of};
-use crate::parts::{Course, Parts, delta};
+use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{self, Item, ItemKind, Response};
 
@@ -52,7 +52,11 @@ enum Key {
 
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
-        if frame.data.is_empty() || frame.data.trim_ascii() == b"[DONE]" {
+        if frame.data.is_empty() {
+            return;
+        }
+        if frame.data.trim_ascii() == END_MARKER {
+            self.course.mark();
             return;
         }
         let from = out.len();
@@ -81,6 +85,10 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.course.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {
@@ -131,7 +139,8 @@ impl Reader {
             "response.function_call_arguments.done" => self.fill(Key::Call(at), str_of(&event.arguments), out),
             "response.custom_tool_call_input.done" => self.fill(Key::Call(at), str_of(&event.input), out),
             "response.completed" | "response.incomplete" | "response.done" => {
-                self.complete(event.response.as_ref(), out)
+                self.complete(event.response.as_ref(), out);
+                self.course.mark();
             }
             "response.failed" | "response.cancelled" | "error" => self.fail(kind, event, frame, out),
             "keepalive" | "ping" => out.push(Event::KeepAlive),
