@@ -110,6 +110,9 @@ pub trait StreamReader: Send {
     /// Frames passed over because their kind is unknown or they are not JSON.
     fn dropped(&self) -> u32;
 
+    /// A frame was meant to be JSON and is none, however it is mended: a piece of the answer is missing.
+    fn is_garbled(&self) -> bool;
+
     /// What may still come after the frames read so far.
     fn remainder(&self) -> Remainder;
 

@@ -203,6 +203,10 @@ impl StreamReader for Reader {
         self.inner.dropped()
     }
 
+    fn is_garbled(&self) -> bool {
+        self.inner.is_garbled()
+    }
+
     fn remainder(&self) -> Remainder {
         self.inner.remainder()
     }

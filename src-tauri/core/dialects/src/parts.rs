@@ -2,6 +2,7 @@
 
 use crate::error::{StreamProgress, UpstreamError};
 use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder};
+use crate::mended::Unread;
 
 /// The data of the last frame of a Chat stream; servers of other dialects send it too.
 pub(crate) const END_MARKER: &[u8] = b"[DONE]";
@@ -79,6 +80,8 @@ pub(crate) struct Course {
     /// At least one frame was of the dialect.
     has_read: bool,
     dropped: u32,
+    /// One of those dropped was meant to be JSON.
+    is_garbled: bool,
 }
 
 impl Course {
@@ -137,8 +140,13 @@ impl Course {
         }
     }
 
-    pub(crate) fn drop_frame(&mut self) {
+    pub(crate) fn drop_frame(&mut self, why: Unread) {
         self.dropped = self.dropped.saturating_add(1);
+        self.is_garbled |= why == Unread::Garbled;
+    }
+
+    pub(crate) fn is_garbled(&self) -> bool {
+        self.is_garbled
     }
 
     pub(crate) fn dropped(&self) -> u32 {

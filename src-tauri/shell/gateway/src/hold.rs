@@ -4,8 +4,6 @@
 //! Life-cycle frames, comments and empty deltas promise nothing; text, a tool call or reasoning does. What is held is
 //! bounded: past 64 KiB the attempt commits whatever it has.
 
-use std::sync::Arc;
-
 use bytes::{Bytes, BytesMut};
 use dialects::canonical::Answer;
 use dialects::error::STREAM_CUT;
@@ -14,10 +12,11 @@ use dialects::translate::StreamWriter;
 use dialects::{
     Decoder, Event, FinishReason, Frame, Framing, FramingError, Remainder, StreamProgress, StreamReader, UpstreamError,
 };
-use domain::{Clock, Millis, Reason};
+use domain::{Millis, Reason};
 
 use crate::memo::Keepsake;
-use crate::patience::{Limits, Patience, Waited};
+use crate::patience::{Patience, Waited};
+use crate::peek::Peeked;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
 
@@ -49,13 +48,17 @@ pub(crate) struct Read {
 
 /// The upstream's stream, read and not yet passed on.
 pub(crate) struct UpstreamStream {
-    body: upstream::Body,
+    body: Peeked,
     decoder: Decoder,
     reader: Box<dyn StreamReader + Send>,
     /// In whose words it is passed on; none, in the upstream's own bytes.
     writer: Option<Box<dyn StreamWriter>>,
     /// There is a writer, or was one until it had written the end.
     is_rewritten: bool,
+    /// What ends the stream where the upstream leaves that out; empty where a writer does.
+    end_marker: &'static str,
+    /// Its last frame lacks its end.
+    is_unclosed: bool,
     written: BytesMut,
     /// The answer so far, where a body is wanted or something of it is kept.
     folded: Option<Answer>,
@@ -74,11 +77,10 @@ pub(crate) struct UpstreamStream {
 
 impl UpstreamStream {
     pub(crate) fn new(
-        body: upstream::Body,
+        body: Peeked,
         reader: Box<dyn StreamReader + Send>,
         framing: Framing,
-        clock: Arc<dyn Clock>,
-        limits: Limits,
+        patience: Patience,
         redaction: Redaction,
         writer: Option<Box<dyn StreamWriter>>,
     ) -> Self {
@@ -88,11 +90,13 @@ impl UpstreamStream {
             reader,
             is_rewritten: writer.is_some(),
             writer,
+            end_marker: "",
+            is_unclosed: false,
             written: BytesMut::new(),
             folded: None,
             keepsake: None,
             redaction,
-            patience: Patience::new(clock, limits),
+            patience,
             frames: Vec::new(),
             events: Vec::new(),
             finish: None,
@@ -153,6 +157,7 @@ impl UpstreamStream {
                 Waited::Closed => {
                     self.ended = true;
                     self.decoder.finish(&mut self.frames);
+                    self.is_unclosed = !self.frames.is_empty();
                 }
                 Waited::Enough => self.ended = true,
                 Waited::Broken(_) if self.finish.is_some() => self.ended = true,
@@ -186,6 +191,10 @@ impl UpstreamStream {
                 self.pass_on(&event);
                 note(event, recorder, &mut read, &mut self.finish);
             }
+            if read.stated.is_none() && self.has_gap() {
+                read.stated = Some(UpstreamError::garbled("a frame of the stream could not be read"));
+                break;
+            }
         }
         self.frames = frames;
         if read.stated.is_none() {
@@ -202,6 +211,13 @@ impl UpstreamStream {
             read.bytes = self.redaction.bytes(read.bytes);
         }
         read
+    }
+
+    /// A piece of the answer could not be read, and nobody would miss it. The upstream's own bytes are passed on as they are, a
+    /// frame that breaks off at the end is a stream that does, and after the end of the answer no piece of it can be missing.
+    fn has_gap(&self) -> bool {
+        let retold = self.is_rewritten || self.folded.is_some();
+        retold && !self.ended && self.finish.is_none() && self.reader.is_garbled()
     }
 
     /// The client has its end as soon as the upstream said that nothing follows, whenever that closes.
@@ -222,6 +238,9 @@ impl UpstreamStream {
         if let Some(mut writer) = self.writer.take() {
             writer.at(self.patience.now());
             writer.end(&mut self.written);
+        } else if self.reader.remainder() == Remainder::Counts && !self.end_marker.is_empty() {
+            self.written.extend_from_slice(if self.is_unclosed { b"\n\n" } else { b"" });
+            self.written.extend_from_slice(self.end_marker.as_bytes());
         }
     }
 
@@ -259,6 +278,11 @@ impl UpstreamStream {
     /// How far the client has come that was given everything so far.
     pub(crate) fn progress(&self) -> StreamProgress<'_> {
         self.writer.as_ref().map_or_else(|| self.reader.progress(), |writer| writer.progress())
+    }
+
+    /// A client that is told in the upstream's own bytes waits for this at the end, also where the upstream leaves it out.
+    pub(crate) fn close_with(&mut self, end_marker: &'static str) {
+        self.end_marker = end_marker;
     }
 
     /// Something of the answer is kept once it is whole.

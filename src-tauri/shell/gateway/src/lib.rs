@@ -41,6 +41,7 @@ mod ollama;
 mod path;
 mod patience;
 mod pause;
+mod peek;
 mod pins;
 mod pipeline;
 mod plan;

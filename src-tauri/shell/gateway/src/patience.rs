@@ -17,6 +17,7 @@ use upstream::TransportError;
 use crate::attempt::Overrun;
 use crate::deadline::Timer;
 use crate::hold::StreamFailure;
+use crate::peek::Peeked;
 
 /// How long an upstream may take to close a stream whose answer has ended, and to send the counts that may follow its end
 /// (gateway specification, 2.13). One that keeps silent for longer loses its connection, and nothing else.
@@ -115,7 +116,7 @@ impl Patience {
     ///
     /// # Errors
     /// The limit that passed first.
-    pub(crate) async fn next(&mut self, body: &mut upstream::Body) -> Result<Waited, StreamFailure> {
+    pub(crate) async fn next(&mut self, body: &mut Peeked) -> Result<Waited, StreamFailure> {
         loop {
             self.check()?;
             let limit = self.limit();
@@ -198,6 +199,12 @@ impl Patience {
             | Event::Failed(_)
             | Event::KeepAlive => {}
         }
+    }
+
+    /// More comes than was thought.
+    pub(crate) fn go_on(&mut self) {
+        self.answered_at = None;
+        self.pause();
     }
 
     /// What may still come: once that is no more of the answer, only the grace is left.

@@ -9,6 +9,7 @@ use crate::error::{StreamProgress, read_in_stream};
 use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{Text, Whole, position, some_string, str_of};
+use crate::mended::{self, Unread};
 use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::arguments::Arguments;
@@ -69,15 +70,12 @@ impl StreamReader for Reader {
         } else if frame.event.as_deref() == Some("error") {
             self.course.fail(read_in_stream(&frame.data), out);
         } else {
-            let chunk =
-                std::str::from_utf8(&frame.data).ok().and_then(|text| serde_json::from_str::<Chunk<'_>>(text).ok());
-            match chunk {
-                Some(chunk) if chunk.is_error() => self.course.fail(read_in_stream(&frame.data), out),
-                Some(chunk) if !chunk.is_foreign() => self.chunk(&chunk, out),
-                Some(_) | None => {
-                    self.course.drop_frame();
-                    return;
-                }
+            let mut room = String::new();
+            match mended::read::<Chunk<'_>>(&frame.data, &mut room) {
+                Ok(chunk) if chunk.is_error() => self.course.fail(read_in_stream(&frame.data), out),
+                Ok(chunk) if !chunk.is_foreign() => self.chunk(&chunk, out),
+                Ok(_) => return self.course.drop_frame(Unread::Foreign),
+                Err(why) => return self.course.drop_frame(why),
             }
         }
         self.course.note(&out[from..]);
@@ -89,6 +87,10 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.course.is_garbled()
     }
 
     fn remainder(&self) -> Remainder {

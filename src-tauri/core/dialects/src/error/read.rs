@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{EMPTY_OR_GARBLED, MAX_MESSAGE, UpstreamError};
 use crate::gemini::error::OWN_DOMAIN;
+use crate::mended::mended;
 
 /// Reads the body of an error reply with HTTP `status`. Never fails: what is no known shape is taken as text.
 pub fn read(status: u16, body: &[u8]) -> UpstreamError {
@@ -34,9 +35,13 @@ pub(crate) fn no_answer(body: &[u8]) -> UpstreamError {
 }
 
 fn read_any(body: &[u8]) -> UpstreamError {
-    let mut error = match serde_json::from_slice::<Value>(body) {
-        Ok(value) => read_value(&value),
-        Err(_) => UpstreamError { message: plain_text(body), ..UpstreamError::default() },
+    let value = serde_json::from_slice::<Value>(body).ok().or_else(|| {
+        let mended = mended(&body[..body.len().min(4 * MAX_MESSAGE)]).ok()?;
+        serde_json::from_str(&mended).ok()
+    });
+    let mut error = match value {
+        Some(value) => UpstreamError { body: beginning(body), ..read_value(&value) },
+        None => UpstreamError { message: plain_text(body), ..UpstreamError::default() },
     };
     shorten(&mut error.message);
     error
@@ -60,6 +65,7 @@ fn read_value(value: &Value) -> UpstreamError {
         message: message(value, inner),
         retry_after_text: retry_after(inner).or_else(|| retry_after(value)),
         status: None,
+        body: String::new(),
     };
     error.status = implied_status(inner, &error);
     // Gemini repeats the HTTP status as `code`; the telling word is `status`, and where another gateway of this kind
@@ -200,6 +206,11 @@ fn plain_text(body: &[u8]) -> String {
         Some(text[start..end].split_whitespace().collect::<Vec<_>>().join(" "))
     });
     title.filter(|title| !title.is_empty()).unwrap_or_else(|| "the upstream answered with an HTML page".to_owned())
+}
+
+/// The body, or as much of it as is kept.
+fn beginning(body: &[u8]) -> String {
+    String::from_utf8_lossy(&body[..body.len().min(MAX_MESSAGE)]).into_owned()
 }
 
 fn shorten(message: &mut String) {

@@ -8,6 +8,7 @@ use crate::error::{StreamProgress, UpstreamError, read_in_stream};
 use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{position, some_string, str_of};
+use crate::mended::{self, Unread};
 use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{Answer, Candidate, FunctionCall, Part, finish_reason};
@@ -38,16 +39,14 @@ impl StreamReader for Reader {
             return;
         }
         let from = out.len();
-        let text = std::str::from_utf8(&frame.data).ok();
-        match text.and_then(|text| serde_json::from_str::<Answer<'_>>(text).ok()) {
-            Some(chunk) if chunk.error.is_some() || chunk.inner().error.is_some() => {
+        let mut room = String::new();
+        match mended::read::<Answer<'_>>(&frame.data, &mut room) {
+            Ok(chunk) if chunk.error.is_some() || chunk.inner().error.is_some() => {
                 self.course.fail(read_in_stream(&frame.data), out);
             }
-            Some(chunk) if !chunk.inner().is_foreign() => self.chunk(chunk.inner(), out),
-            Some(_) | None => {
-                self.course.drop_frame();
-                return;
-            }
+            Ok(chunk) if !chunk.inner().is_foreign() => self.chunk(chunk.inner(), out),
+            Ok(_) => return self.course.drop_frame(Unread::Foreign),
+            Err(why) => return self.course.drop_frame(why),
         }
         self.course.note(&out[from..]);
     }
@@ -58,6 +57,10 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.course.is_garbled()
     }
 
     fn remainder(&self) -> Remainder {

@@ -10,6 +10,7 @@ use crate::error::{StreamProgress, read_in_stream};
 use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{position, some_string, str_of};
+use crate::mended::{self, Unread};
 use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{self, Block, Delta, Message, TokenCounts, stop_reason};
@@ -34,10 +35,10 @@ impl StreamReader for Reader {
             return;
         }
         let from = out.len();
-        let text = std::str::from_utf8(&frame.data).ok();
-        let Some(event) = text.and_then(|text| serde_json::from_str::<wire::Event<'_>>(text).ok()) else {
-            self.course.drop_frame();
-            return;
+        let mut room = String::new();
+        let event = match mended::read::<wire::Event<'_>>(&frame.data, &mut room) {
+            Ok(event) => event,
+            Err(why) => return self.course.drop_frame(why),
         };
         let kind = match str_of(&event.kind) {
             "" => frame.event.as_deref().unwrap_or_default(),
@@ -46,7 +47,7 @@ impl StreamReader for Reader {
         if self.event(kind, &event, frame, out) {
             self.course.note(&out[from..]);
         } else {
-            self.course.drop_frame();
+            self.course.drop_frame(Unread::Foreign);
         }
     }
 
@@ -56,6 +57,10 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.course.is_garbled()
     }
 
     fn remainder(&self) -> Remainder {
