@@ -3,6 +3,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
+mod arrays;
 mod between_turns;
 mod bounds;
 mod cache_marks;

@@ -59,6 +59,8 @@ pub(crate) struct UpstreamStream {
     end_marker: &'static str,
     /// Its last frame lacks its end.
     is_unclosed: bool,
+    /// The end of a JSON array in the upstream's own bytes, kept back until nothing can go wrong any more.
+    array_end: Option<BytesMut>,
     written: BytesMut,
     /// The answer so far, where a body is wanted or something of it is kept.
     folded: Option<Answer>,
@@ -89,11 +91,12 @@ impl UpstreamStream {
             decoder: Decoder::new(framing, MAX_FRAME),
             reader,
             is_rewritten: writer.is_some(),
-            writer,
             end_marker: "",
             is_unclosed: false,
+            array_end: (framing == Framing::JsonArray && writer.is_none()).then(BytesMut::new),
             written: BytesMut::new(),
             folded: None,
+            writer,
             keepsake: None,
             redaction,
             patience,
@@ -176,6 +179,7 @@ impl UpstreamStream {
     /// `in_one`: the chunk that holds all the frames' bytes, from its first on.
     fn read_frames(&mut self, in_one: Option<Bytes>, recorder: &mut Recorder) -> Read {
         let mut read = Read::default();
+        self.keep_array_open();
         if !self.is_rewritten {
             read.bytes = joined(&self.frames, in_one);
         }
@@ -213,6 +217,16 @@ impl UpstreamStream {
         read
     }
 
+    /// An array is closed when its answer has ended, or with an error as its last element; an element that broke off is none.
+    fn keep_array_open(&mut self) {
+        let Some(end) = &mut self.array_end else { return };
+        if self.ended && self.finish.is_none() {
+            self.frames.retain(|frame| frame.is_comment);
+        }
+        let elements = self.frames.iter().rposition(|frame| !frame.is_comment).map_or(0, |last| last + 1);
+        self.frames.drain(elements..).for_each(|frame| end.extend_from_slice(&frame.raw));
+    }
+
     /// A piece of the answer could not be read, and nobody would miss it. The upstream's own bytes are passed on as they are, a
     /// frame that breaks off at the end is a stream that does, and after the end of the answer no piece of it can be missing.
     fn has_gap(&self) -> bool {
@@ -238,6 +252,8 @@ impl UpstreamStream {
         if let Some(mut writer) = self.writer.take() {
             writer.at(self.patience.now());
             writer.end(&mut self.written);
+        } else if let Some(end) = self.array_end.take() {
+            self.written.extend_from_slice(if end.is_empty() { b"]" } else { &end });
         } else if self.reader.remainder() == Remainder::Counts && !self.end_marker.is_empty() {
             self.written.extend_from_slice(if self.is_unclosed { b"\n\n" } else { b"" });
             self.written.extend_from_slice(self.end_marker.as_bytes());

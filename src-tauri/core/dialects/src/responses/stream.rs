@@ -177,6 +177,8 @@ impl Reader {
             let model = some_string(&response.model).unwrap_or_default();
             let created_at = count(response.created_at).unwrap_or(0);
             self.announced = some_string(&response.id).map(|id| Announced { id, model, created_at });
+            // Also where its events are not numbered, this was one.
+            self.next_sequence_number = self.next_sequence_number.max(1);
         }
         self.course.start(some_string(&response.id), some_string(&response.model), out);
     }
