@@ -50,10 +50,10 @@ export async function limits(checks, stage) {
         assert.equal(await askAsClaudeCode({ ...ask, model: "qtSd/team/anthropic/m1" }), ANSWER);
         await page.goto("/monitoring/quota/pools");
         await page.getByRole("heading", { name: "Team" }).waitFor();
-        const used = page.getByRole("meter", { name: "Requests, an hour: Team" });
+        const used = page.getByRole("meter", { name: "Requests, 1 hour: Team" });
         await used.waitFor();
         assert.equal(await used.getAttribute("aria-valuetext"), "1 of 4 requests");
-        await page.getByRole("meter", { name: "Requests, an hour: Laptop" }).waitFor();
+        await page.getByRole("meter", { name: "Requests, 1 hour: Laptop" }).waitFor();
       }),
     ),
   );

@@ -10,7 +10,7 @@ export function Choice({ checked, onToggle, children }: ChoiceProps) {
         type="checkbox"
         checked={checked}
         onChange={(event) => onToggle(event.target.checked)}
-        className="size-3.5 shrink-0 accent-accent"
+        className="size-4 shrink-0"
       />
       {children}
     </label>

@@ -30,6 +30,8 @@ export type Column<Row> = {
   readonly align?: "end";
   /** Left out in a narrow window. */
   readonly roomy?: boolean;
+  /** Holds a plain button: its words end with the column, its edge reaches into the row's margin. */
+  readonly acts?: boolean;
   /** `current` is whether the row is where the keyboard is: its controls are then reachable. */
   cell(row: Row, current: boolean): ReactNode;
 };
@@ -232,7 +234,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   key={column.id}
                   role="gridcell"
                   className={cn(
-                    "min-w-0 truncate",
+                    "min-w-0",
+                    column.acts ? "-mr-2 justify-self-end" : "truncate",
                     column.align === "end" && "text-right",
                     column.roomy && "max-roomy:hidden",
                     faded?.(row) && "text-ink-faint",

@@ -50,14 +50,19 @@ type RowProps = {
   helpId?: string;
   /** The setting's key, for addresses that lead to it. */
   anchor?: string;
+  /** The control is many lines high: the label then stands at its first. */
+  tall?: boolean;
 };
 
 /** Label and help at the left, the control at the right: one line of a settings group. */
-export function FieldRow({ label, help, children, htmlFor, helpId, anchor }: RowProps) {
+export function FieldRow({ label, help, children, htmlFor, helpId, anchor, tall = false }: RowProps) {
   return (
     <div
       data-setting={anchor}
-      className="flex min-h-12 items-center justify-between gap-6 border-b py-2.5 last:border-b-0"
+      className={cn(
+        "flex min-h-12 justify-between gap-6 border-b py-2.5 last:border-b-0",
+        tall ? "items-start" : "items-center",
+      )}
     >
       <div className="min-w-0 max-w-[520px]">
         {htmlFor ? (

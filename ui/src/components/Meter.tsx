@@ -13,7 +13,7 @@ type MeterProps = {
   className?: string;
 };
 
-const fill: Record<MeterTone, string> = { ready: "bg-ready", degraded: "bg-degraded", blocked: "bg-blocked" };
+const fill: Record<MeterTone, string> = { ready: "bg-ready", degraded: "bg-degraded-fill", blocked: "bg-blocked" };
 
 export function Meter({ part, tone, label, text, className }: MeterProps) {
   if (part === null)

@@ -5,6 +5,7 @@ import { agentName } from "@/lib/agent-name";
 import { type Column, DataTable } from "./DataTable";
 import { OutcomeBadge } from "./OutcomeBadge";
 import { RelativeTime } from "./Time";
+import { TokenFlow } from "./TokenFlow";
 
 type RequestStripProps = { requests: readonly RequestRow[]; onOpen?(request: RequestRow): void };
 
@@ -17,13 +18,13 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
     {
       id: "time",
       header: words.columns.time,
-      width: "104px",
+      width: "88px",
       cell: (row) => <RelativeTime at={row.timestamp} className="text-ink-soft" />,
     },
     {
       id: "agent",
       header: words.columns.agent,
-      width: "minmax(88px, 0.8fr)",
+      width: "minmax(88px, 0.7fr)",
       cell: (row) => (
         <span title={[row.agent, row.keyName].filter(Boolean).join(" · ")}>
           {row.agent ? agentName(row.agent) : (row.keyName ?? "–")}
@@ -33,7 +34,7 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
     {
       id: "model",
       header: words.columns.model,
-      width: "minmax(140px, 1.6fr)",
+      width: "minmax(140px, 2fr)",
       cell: (row) => (
         <span className="font-mono" title={row.requestedModel}>
           {row.requestedModel}
@@ -43,7 +44,7 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
     {
       id: "via",
       header: words.columns.via,
-      width: "minmax(110px, 1.2fr)",
+      width: "minmax(110px, 1.1fr)",
       roomy: true,
       cell: (row) => (
         <span className="text-ink-soft" title={[row.provider, row.model].filter(Boolean).join("/")}>
@@ -54,7 +55,7 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
     {
       id: "result",
       header: words.columns.result,
-      width: "minmax(120px, 1fr)",
+      width: "136px",
       cell: (row) => <OutcomeBadge request={row} />,
     },
     {
@@ -74,7 +75,7 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
       width: "112px",
       align: "end",
       roomy: true,
-      cell: (row) => <Tokens row={row} />,
+      cell: (row) => <TokenFlow request={row} />,
     },
   ];
 
@@ -86,20 +87,5 @@ export function RequestStrip({ requests, onOpen }: RequestStripProps) {
       rowKey={(row) => row.id}
       {...(onOpen && { onOpen })}
     />
-  );
-}
-
-function Tokens({ row }: { row: RequestRow }) {
-  const format = useFormat();
-  const messages = useMessages();
-  if (row.tokensInput === null && row.tokensOutput === null) return <span className="text-ink-faint">–</span>;
-  const input = format.compact(row.tokensInput ?? 0);
-  const output = format.compact(row.tokensOutput ?? 0);
-  const said = messages.home.tokensInOut(input, output);
-  return (
-    <span className="text-ink-soft" title={row.estimated ? `${said} · ${messages.requests.story.estimated}` : said}>
-      {row.estimated && "≈ "}
-      {input} → {output}
-    </span>
   );
 }

@@ -25,7 +25,8 @@ export function Screen({ title, help, before, actions, narrow = false, pinned = 
         className={cn(
           "mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3",
           narrow && "max-w-[760px]",
-          pinned && "sticky top-0 z-10 -mx-6 border-b bg-canvas px-6 py-2.5",
+          pinned &&
+            "sticky top-0 z-10 -mx-6 bg-canvas px-6 py-2.5 after:absolute after:inset-x-6 after:bottom-0 after:h-px after:bg-line",
         )}
       >
         <h1 className="min-w-0 flex-1 break-words font-semibold text-lg leading-8">{title}</h1>

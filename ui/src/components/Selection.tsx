@@ -85,7 +85,7 @@ function Box({ label, checked, mixed = false, tabIndex, onToggle }: BoxProps) {
         checked={checked}
         tabIndex={tabIndex}
         onChange={onToggle}
-        className="size-4 accent-accent"
+        className="size-4 shrink-0"
       />
     </label>
   );

@@ -8,6 +8,7 @@ import { cn } from "@/lib/cn";
 import { choiceWord, fieldWords } from "@/lib/field-words";
 import { useCommit, useDraft } from "@/lib/hooks";
 import { lines } from "@/lib/lines";
+import { sentenceCase } from "@/lib/sentence-case";
 import { naturalUnit, readSpan, writeSpan } from "@/lib/time-span";
 import { Input, TextArea } from "./ui/input";
 import { Select } from "./ui/select";
@@ -106,8 +107,10 @@ export function useValueWriter(field: Field): (value: JsonValue) => string {
 function NumberControl({ field, onSave, compact = false, ...control }: SettingControlProps) {
   const messages = useMessages();
   const write = useValueWriter(field);
+  const format = useFormat();
   const measure = measureOf(field);
-  const draw = (value: JsonValue) => (typeof value !== "number" ? "" : measure ? measure.write(value) : String(value));
+  const draw = (value: JsonValue) =>
+    typeof value !== "number" ? "" : format.typed(measure ? measure.write(value) : String(value));
   const [draft, setDraft, edited] = useDraft(draw(field.value));
   const [problem, setProblem] = useState<string | null>(null);
 
@@ -175,9 +178,9 @@ function ThreeWay({ field, onSave, compact, ...control }: SettingControlProps) {
       className={compact ? "w-full" : "w-36"}
       value={field.value === null ? "" : String(field.value)}
       options={[
-        { value: "", label: words.automatic },
-        { value: "true", label: words.on },
-        { value: "false", label: words.off },
+        { value: "", label: sentenceCase(words.automatic) },
+        { value: "true", label: sentenceCase(words.on) },
+        { value: "false", label: sentenceCase(words.off) },
       ]}
       onChange={(chosen) => onSave(chosen === "" ? null : chosen === "true")}
     />

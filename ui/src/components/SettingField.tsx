@@ -62,11 +62,17 @@ export function ResetButton({ label, disabled, onReset, className }: ResetButton
   );
 }
 
+/** What nobody ever reaches bounds nothing. */
+const UNREACHED = 1_000_000_000_000;
+
 /** From where to where, and what it is when nobody chooses. */
 export function Bounds({ field, withDefault = true }: { field: Field; withDefault?: boolean }) {
   const words = useMessages().settings;
   const write = useValueWriter(field);
-  const range = field.min === null || field.max === null ? null : words.range(write(field.min), write(field.max));
+  const range =
+    field.min === null || field.max === null || field.max >= UNREACHED
+      ? null
+      : words.range(write(field.min), write(field.max));
   const byDefault = withDefault && tellsDefault(field) ? words.defaultValue(write(field.default)) : null;
   if (!range && !byDefault) return null;
   return <span className="whitespace-nowrap">{[range, byDefault].filter(Boolean).join(" · ")}</span>;

@@ -1,4 +1,5 @@
 import { useFormat, useMessages } from "@/i18n";
+import { cn } from "@/lib/cn";
 import { useNow } from "@/lib/use-now";
 import { RING_FULL_MS, StatusBadge } from "./StatusBadge";
 
@@ -8,7 +9,7 @@ export function RelativeTime({ at, className }: { at: string; className?: string
   const now = useNow();
   const instant = Date.parse(at);
   return (
-    <time dateTime={at} title={format.full(instant)} className={className}>
+    <time dateTime={at} title={format.full(instant)} className={cn("whitespace-nowrap", className)}>
       {format.relative(instant, now)}
     </time>
   );

@@ -27,7 +27,7 @@ export function UnderwayTable({ requests }: { requests: readonly UnderwayRequest
     {
       id: "agent",
       header: words.columns.agent,
-      width: "minmax(88px, 0.9fr)",
+      width: "minmax(88px, 0.7fr)",
       cell: ({ agent, keyName }) => (
         <span title={[agent, keyName].filter(Boolean).join(" · ")}>{agent ? agentName(agent) : (keyName ?? "–")}</span>
       ),
@@ -35,7 +35,7 @@ export function UnderwayTable({ requests }: { requests: readonly UnderwayRequest
     {
       id: "model",
       header: words.columns.model,
-      width: "minmax(150px, 1.8fr)",
+      width: "minmax(150px, 2.2fr)",
       cell: ({ requestedModel }) => (
         <span className="font-mono" title={requestedModel}>
           {requestedModel}
@@ -52,9 +52,14 @@ export function UnderwayTable({ requests }: { requests: readonly UnderwayRequest
         </span>
       ),
     },
-    { id: "doing", header: words.columns.doing, width: "minmax(180px, 1.7fr)", cell: (row) => <Doing row={row} /> },
+    { id: "doing", header: words.columns.doing, width: "var(--outcome)", cell: (row) => <Doing row={row} /> },
   ];
-  return <DataTable label={words.title} rows={requests} columns={columns} rowKey={idOf} glides />;
+  return (
+    // As wide as all that the log says of an outcome, so that the columns of both stand below each other.
+    <div className="[--outcome:224px] roomy:[--outcome:432px]">
+      <DataTable label={words.title} rows={requests} columns={columns} rowKey={idOf} glides />
+    </div>
+  );
 }
 
 /** How long it has been on its way. */
@@ -69,17 +74,19 @@ function Age({ row: { timestamp } }: { row: UnderwayRequest }) {
   );
 }
 
-function Doing({ row: { stage, since, until, attempts } }: { row: UnderwayRequest }) {
+function Doing({ row: { timestamp, stage, since, until, attempts } }: { row: UnderwayRequest }) {
   const words = useMessages().flow;
   const format = useFormat();
   const now = useNow();
   const write = useUntil();
   const word = until ? words.waitsUntil(write(Date.parse(until))) : words.stages[stage];
   const lasts = now - Date.parse(since);
+  // What it has done ever since it arrived, its age says already.
+  const isLater = Date.parse(since) - Date.parse(timestamp) >= 1_000;
   return (
     <span className="inline-flex min-w-0 max-w-full items-center gap-1.5 align-bottom">
       <StatusBadge state={signs[stage]} word={word} title={words.stageHelp[stage]} />
-      {lasts >= 1_000 && !until && <span className="shrink-0 text-ink-faint">{format.lasting(lasts)}</span>}
+      {isLater && lasts >= 1_000 && !until && <span className="shrink-0 text-ink-faint">{format.lasting(lasts)}</span>}
       {attempts > 1 && <span className="shrink-0 text-ink-faint text-xs">{words.attempt(attempts)}</span>}
     </span>
   );

@@ -172,7 +172,7 @@ export const quota = {
     help: "Their providers cannot be asked, and their replies have announced nothing so far.",
     more: (n: number) => `and ${n} more`,
   },
-  inVain: "Asking was in vain:",
+  inVain: "Its provider was asked in vain:",
   course: {
     title: "History",
     span: "How far back",

@@ -38,14 +38,14 @@ export const pools = {
   saturatedHelp: "Is asked last until its quota resets",
   notSaturatedHelp: "No window of its quota is known to be used up",
   underWay: (requests: number, most: number | null) =>
-    most === null ? `${requests} under way` : `${requests} of ${most} under way`,
+    most === null ? `${requests} in flight` : `${requests} of ${most} in flight`,
   namesOf: (names: number) => count(names, "name for agents:", "names for agents:"),
   amounts: {
     requests: (amount: string) => `${amount} requests`,
     tokens: (amount: string) => `${amount} tokens`,
   },
   units: { percent: "Percent of the account", requests: "Requests", tokens: "Tokens", usd: "US dollars" },
-  windows: { "5h": "5 hours", hourly: "an hour", daily: "a day", weekly: "a week", monthly: "30 days" },
+  windows: { "5h": "5 hours", hourly: "1 hour", daily: "1 day", weekly: "1 week", monthly: "30 days" },
   name: "Name",
   slug: "Short name",
   slugHelp: (slug: string) => `Lower-case letters and digits. Agents ask for qtSd/${slug}/provider/model.`,

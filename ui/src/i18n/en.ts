@@ -444,6 +444,7 @@ export const en = {
       active: "On",
     },
     orderHelp: "The first that is ready is asked first. Drag to reorder, or use the arrow keys on the handle.",
+    turnsHelp: "They take turns as set below. Drag to reorder, or use the arrow keys on the handle.",
     handle: (name: string, position: number, of: number) => `Move ${name}, position ${position} of ${of}`,
     moved: (name: string, position: number, of: number) => `${name} is now at position ${position} of ${of}`,
     switchOn: (name: string) => `Use ${name}`,

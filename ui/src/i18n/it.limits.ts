@@ -165,7 +165,7 @@ export const quota: Messages["quota"] = {
     help: "I loro provider non si possono interpellare, e le risposte finora non hanno annunciato nulla.",
     more: (n) => (n === 1 ? "e un'altra" : `e altre ${n}`),
   },
-  inVain: "La richiesta è stata vana:",
+  inVain: "Chiesta al provider, senza esito:",
   course: {
     title: "Andamento",
     span: "Fin dove indietro",

@@ -45,7 +45,7 @@ export const pools: Messages["pools"] = {
     tokens: (amount) => `${amount} token`,
   },
   units: { percent: "Percento dell'account", requests: "Richieste", tokens: "Token", usd: "Dollari USA" },
-  windows: { "5h": "5 ore", hourly: "un'ora", daily: "un giorno", weekly: "una settimana", monthly: "30 giorni" },
+  windows: { "5h": "5 ore", hourly: "1 ora", daily: "1 giorno", weekly: "1 settimana", monthly: "30 giorni" },
   name: "Nome",
   slug: "Nome breve",
   slugHelp: (slug) => `Lettere minuscole e cifre. Gli agenti chiedono qtSd/${slug}/provider/modello.`,

@@ -450,6 +450,7 @@ export const it: Messages = {
       active: "In uso",
     },
     orderHelp: "Si interroga per prima la prima che è pronta. Trascina per riordinare, o usa le frecce sulla maniglia.",
+    turnsHelp: "Si alternano come impostato sotto. Trascina per riordinare, o usa le frecce sulla maniglia.",
     handle: (name, position, of) => `Sposta ${name}, posizione ${position} di ${of}`,
     moved: (name, position, of) => `${name} è ora in posizione ${position} di ${of}`,
     switchOn: (name) => `Usa ${name}`,

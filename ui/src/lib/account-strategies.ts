@@ -30,6 +30,11 @@ export function withStrategy(field: SettingField, provider: string, strategy: Ac
   return Object.keys(chosen).length > 0 ? chosen : null;
 }
 
+/** Strategies that ask the accounts as they stand in the list. */
+export function keepsOrder(strategy: AccountStrategy): boolean {
+  return strategy === "priority" || strategy === "fill-first";
+}
+
 /** Strategies that give one account several requests in a row. */
 export function servesInARow(strategy: AccountStrategy): boolean {
   return strategy === "round-robin" || strategy === "weighted";

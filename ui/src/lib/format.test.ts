@@ -70,3 +70,23 @@ describe("relative time", () => {
     expect(createFormat("it").span(2_500)).toBe("2,5 s");
   });
 });
+
+describe("amounts", () => {
+  const british = createFormat("en-GB");
+  const italian = createFormat("it");
+
+  it("are short without being mistaken for minutes or milliseconds", () => {
+    expect([999, 61_652, 10_900_000].map(british.compact)).toEqual(["999", "61.7K", "10.9M"]);
+    expect(italian.compact(10_900_000)).toBe("10,9\u00a0Mln");
+  });
+
+  it("of money carry the sign of the dollar alone", () => {
+    expect([0, 0.0042, 11.17].map(british.dollars)).toEqual(["$0.00", "$0.0042", "$11.17"]);
+    expect(italian.dollars(11.17)).toBe("11,17\u00a0$");
+  });
+
+  it("are typed with the language's decimal sign", () => {
+    expect(british.typed("2.5")).toBe("2.5");
+    expect(italian.typed("2.5")).toBe("2,5");
+  });
+});

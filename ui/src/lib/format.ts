@@ -11,7 +11,11 @@ export type Format = ReturnType<typeof createFormat>;
 export function createFormat(locale: string) {
   const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
   const exact = new Intl.NumberFormat(locale, { maximumFractionDigits: 3 });
-  const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+  // In British English a million is a small m, like a minute and a thousandth of a second.
+  const short = new Intl.NumberFormat(locale.startsWith("en") ? "en-US" : locale, {
+    notation: "compact",
+    maximumFractionDigits: 1,
+  });
   const tenth = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const clockSeconds = new Intl.DateTimeFormat(locale, {
@@ -30,16 +34,22 @@ export function createFormat(locale: string) {
   });
   const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const ago = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
-  const dollars = new Intl.NumberFormat(locale, { style: "currency", currency: "USD" });
+  const dollars = new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency: "USD",
+    currencyDisplay: "narrowSymbol",
+  });
   const smallDollars = new Intl.NumberFormat(locale, {
     style: "currency",
     currency: "USD",
+    currencyDisplay: "narrowSymbol",
     maximumSignificantDigits: 2,
   });
   const parts = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
   const smallParts = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 2 });
   const hundredths = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const conjunction = new Intl.ListFormat(locale, { type: "conjunction" });
+  const mark = exact.formatToParts(0.5).find(({ type }) => type === "decimal")?.value ?? ".";
   const unit = (value: number, name: string) =>
     new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
 
@@ -53,6 +63,8 @@ export function createFormat(locale: string) {
     percent: (part: number) => (Math.abs(part) > 0 && Math.abs(part) < 0.01 ? smallParts : parts).format(part),
     hundredths: (value: number) => hundredths.format(value),
     megabytes: (bytes: number) => unit(Math.round(bytes / 1_000_000), "megabyte"),
+    /** A number that is typed, written as the person types it: `2.5` is `2,5` in Italian. */
+    typed: (text: string) => text.replace(".", mark),
     list: (words: string[]) => conjunction.format(words),
 
     /** How long something took: `840 ms`, `2.4 s`, `3 min 12 s`, `5 h 2 min`, `3 days`. */

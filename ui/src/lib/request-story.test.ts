@@ -33,6 +33,7 @@ describe("the model served", () => {
     ["anthropic/claude-sonnet-4-6", null],
     ["fast", "anthropic/claude-sonnet-4-6"],
     ["claude-sonnet-4-6", "anthropic"],
+    ["qtSd/team/anthropic/claude-sonnet-4-6", null],
   ])("behind %s is %s", (requestedModel, served) =>
     expect(servedOtherwise(request("r", { requestedModel }))).toBe(served),
   );

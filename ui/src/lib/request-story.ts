@@ -16,7 +16,8 @@ export function servedModel({ provider, model }: Pick<RequestRow, "provider" | "
 /** What the name asked for does not say about who served it: the whole, the provider alone, or nothing. */
 export function servedOtherwise(request: RequestRow): string | null {
   const served = servedModel(request);
-  if (served === null || served === request.requestedModel) return null;
+  // The name of a shared quota ends with what serves it.
+  if (served === null || `/${request.requestedModel}`.endsWith(`/${served}`)) return null;
   return request.model === request.requestedModel ? request.provider : served;
 }
 

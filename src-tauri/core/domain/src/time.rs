@@ -106,9 +106,17 @@ impl Add for Millis {
     }
 }
 
+/// In the largest unit that needs no fraction, as people say it: `250 ms`, `90 s`, `10 min`.
 impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ms", self.0)
+        const SECOND: u64 = 1_000;
+        const MINUTE: u64 = 60 * SECOND;
+        match self.0 {
+            0 => write!(f, "0 s"),
+            whole if whole.is_multiple_of(MINUTE) => write!(f, "{} min", whole / MINUTE),
+            whole if whole.is_multiple_of(SECOND) => write!(f, "{} s", whole / SECOND),
+            length => write!(f, "{length} ms"),
+        }
     }
 }
 
@@ -121,6 +129,14 @@ impl From<Millis> for std::time::Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_length_is_written_as_people_say_it() {
+        let lengths = [(0, "0 s"), (250, "250 ms"), (1_500, "1500 ms"), (90_000, "90 s"), (600_000, "10 min")];
+        for (length, said) in lengths {
+            assert_eq!(Millis::new(length).to_string(), said);
+        }
+    }
 
     #[test]
     fn arithmetic_saturates() {

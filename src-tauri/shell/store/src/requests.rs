@@ -198,6 +198,12 @@ static INSERT: ManyRows = ManyRows::new(
             combo_name, strategy, trace)",
 );
 
+/// The number of the log's last row: those that are added get higher ones.
+pub(crate) async fn last_row(connection: &mut SqliteConnection) -> Result<i64, Error> {
+    let last: Option<i64> = sqlx::query_scalar("SELECT max(rowid) FROM call_logs").fetch_one(connection).await?;
+    Ok(last.unwrap_or(0))
+}
+
 /// Writes records in one statement; a second one of the same id changes nothing.
 pub(crate) async fn write(connection: &mut SqliteConnection, records: &[Arc<RequestRecord>]) -> Result<(), Error> {
     let mut query = sqlx::query(INSERT.of(records.len()));

@@ -2,18 +2,15 @@
 //!
 //! Usage has a table of its own because it outlives the log: deleting what people asked does not delete what it cost.
 
-use std::sync::Arc;
-
-use domain::request_log::{RequestOutcome, RequestRecord};
-use domain::{ClientKeyId, ConnectionId, Millis, ProviderId, Timestamp};
+use domain::request_log::RequestOutcome;
+use domain::{ClientKeyId, Millis, ProviderId, Timestamp};
 use sqlx::{FromRow, SqliteConnection};
 
-use crate::columns::{Cell, from_instant, from_length, integer, natural, to_instant, to_length};
-use crate::many_rows::ManyRows;
+use crate::columns::{Cell, from_instant, natural, to_instant, to_length};
 use crate::{Error, Store};
 
 /// Counts above this are stored as this: no answer has more, and a hostile figure must not overflow a sum.
-const MAX_TOKENS: u64 = 1_000_000_000_000;
+const MAX_TOKENS: i64 = 1_000_000_000_000;
 
 /// What a group has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,47 +236,19 @@ impl Store {
     }
 }
 
-static INSERT: ManyRows = ManyRows::new(
-    "INSERT INTO usage_history (id, timestamp, provider, model, requested_model, connection_id, connection_name,
+/// Adds what the rows of the log behind `last` came to. They lie in memory still: copied by SQLite, their values need not be
+/// handed over once more.
+pub(crate) async fn add_from_log(connection: &mut SqliteConnection, last: i64) -> Result<(), Error> {
+    let copy = "INSERT INTO usage_history (id, timestamp, provider, model, requested_model, connection_id, connection_name,
             api_key_id, api_key_name, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
             tokens_reasoning, estimated, cost, provider_reported_cost, status, outcome, latency_ms, ttft_ms,
-            error_code, session_tag, combo_name)",
-);
-
-/// Writes the usage of requests in one statement; a second one of the same id changes nothing.
-pub(crate) async fn write(connection: &mut SqliteConnection, records: &[Arc<RequestRecord>]) -> Result<(), Error> {
-    let tokens = |count: Option<u64>| count.map(|count| integer(count.min(MAX_TOKENS)));
-    let mut query = sqlx::query(INSERT.of(records.len()));
-    for record in records {
-        let outcome = Cell { table: "usage_history", column: "outcome", id: record.id.as_str() };
-        let outcome = outcome.write_word(&record.outcome)?;
-        query = query
-            .bind(record.id.as_str())
-            .bind(from_instant(record.at))
-            .bind(record.provider.as_ref().map(ProviderId::as_str))
-            .bind(&record.model)
-            .bind(&record.requested_model)
-            .bind(record.connection.as_ref().map(ConnectionId::as_str))
-            .bind(&record.connection_name)
-            .bind(record.key.as_ref().map(ClientKeyId::as_str))
-            .bind(&record.key_name)
-            .bind(tokens(record.usage.input_fresh))
-            .bind(tokens(record.usage.output))
-            .bind(tokens(record.usage.cache_read))
-            .bind(tokens(record.usage.cache_write))
-            .bind(tokens(record.usage.reasoning))
-            .bind(record.usage.estimated)
-            .bind(record.cost)
-            .bind(record.usage.provider_cost)
-            .bind(record.status)
-            .bind(outcome)
-            .bind(from_length(record.duration))
-            .bind(record.time_to_first_token.map(from_length))
-            .bind(&record.error_code)
-            .bind(&record.session_tag)
-            .bind(&record.combo_name);
-    }
-    query.execute(connection).await?;
+            error_code, session_tag, combo_name)
+         SELECT id, timestamp, provider, model, requested_model, connection_id, connection_name,
+            api_key_id, api_key_name, min(tokens_input, ?2), min(tokens_output, ?2), min(tokens_cache_read, ?2),
+            min(tokens_cache_creation, ?2), min(tokens_reasoning, ?2), estimated, cost, provider_reported_cost, status, outcome,
+            duration_ms, ttft_ms, error_code, session_tag, combo_name
+         FROM call_logs WHERE rowid > ?1 ON CONFLICT (id) DO NOTHING";
+    sqlx::query(copy).bind(last).bind(MAX_TOKENS).execute(connection).await?;
     Ok(())
 }
 

@@ -38,7 +38,7 @@ use batch::Batch;
 const DELAY: Millis = Millis::new(250);
 /// Longest that a quota waits: it changes with every reply, and only the last of a while is worth a row.
 const QUOTA_DELAY: Millis = Millis::seconds(3);
-/// Items of one transaction; so many waiting are written at once.
+/// Records of one transaction, and uses of keys; so many items waiting are written at once.
 const BATCH: usize = 256;
 /// Records that may wait.
 const QUEUE: usize = 8_192;

@@ -86,6 +86,10 @@ const MAX_CLIENTS: usize = 128;
 /// Idle connections that a client keeps per server.
 const MAX_IDLE_CONNECTIONS: usize = 64;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// The same without TLS: what speaks so stands near, a new connection costs it next to nothing, and many such servers close an
+/// idle one after five seconds. A request that is written to a connection in the moment in which it is closed fails, because
+/// nobody can tell whether it was read.
+const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// HTTP/2 pings while a request is open: finds connections that died while the computer slept.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
@@ -186,7 +190,7 @@ impl HttpTransport {
             .retry(reqwest::retry::never())
             .gzip(true)
             .brotli(true)
-            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_idle_timeout(if key.plain { PLAIN_IDLE_TIMEOUT } else { IDLE_TIMEOUT })
             .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)

@@ -25,7 +25,7 @@ export function BarPlot({ label, bars, ticks, write, legend, height = 120 }: Bar
   const top = Math.max(0, ...sums);
   return (
     <div className="min-w-0">
-      <div className="relative pr-14">
+      <div className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-2">
         <div
           role="img"
           aria-label={label}
@@ -49,15 +49,15 @@ export function BarPlot({ label, bars, ticks, write, legend, height = 120 }: Bar
           ))}
         </div>
         {top > 0 && (
-          <span aria-hidden className="absolute top-0 right-0 w-12 -translate-y-1/2 text-ink-faint text-xs">
+          <span aria-hidden className="min-w-10 -translate-y-1/2 self-start whitespace-nowrap text-ink-faint text-xs">
             {write(top)}
           </span>
         )}
-      </div>
-      <div aria-hidden className="mt-1 flex justify-between pr-14 text-ink-faint text-xs">
-        {ticks.map((tick) => (
-          <span key={tick}>{tick}</span>
-        ))}
+        <div aria-hidden className="col-start-1 mt-1 flex justify-between text-ink-faint text-xs">
+          {ticks.map((tick) => (
+            <span key={tick}>{tick}</span>
+          ))}
+        </div>
       </div>
       {legend && (
         <ul aria-hidden className="mt-2 flex flex-wrap gap-x-4 text-ink-soft text-xs">

@@ -56,7 +56,7 @@ export function LinePlot({ label, from, to, top, lines, marks = [], write, heigh
 
   return (
     <div className={cn("min-w-0", className)}>
-      <div className="relative pr-12">
+      <div className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-2">
         <div
           className="relative border-y"
           style={{ height }}
@@ -84,20 +84,20 @@ export function LinePlot({ label, from, to, top, lines, marks = [], write, heigh
           </svg>
         </div>
         <Bounds top={write(top)} bottom={write(0)} />
-      </div>
-      <div className="mt-1 flex justify-between gap-3 pr-12 text-ink-faint text-xs">
-        <span>{clock(from)}</span>
-        <span aria-hidden className="min-w-0 truncate text-ink-soft">
-          {at !== undefined && (
-            <>
-              {clock(at)}
-              {read.map(({ name, value }) => (
-                <Reading key={name}>{[name, write(value)].filter(Boolean).join(" ")}</Reading>
-              ))}
-            </>
-          )}
-        </span>
-        <span>{clock(to)}</span>
+        <div className="col-start-1 mt-1 flex min-w-0 justify-between gap-3 text-ink-faint text-xs">
+          <span>{clock(from)}</span>
+          <span aria-hidden className="min-w-0 truncate text-ink-soft">
+            {at !== undefined && (
+              <>
+                {clock(at)}
+                {read.map(({ name, value }) => (
+                  <Reading key={name}>{[name, write(value)].filter(Boolean).join(" ")}</Reading>
+                ))}
+              </>
+            )}
+          </span>
+          <span>{clock(to)}</span>
+        </div>
       </div>
     </div>
   );
@@ -111,10 +111,10 @@ function Bounds({ top, bottom }: { top: string; bottom: string }) {
   return (
     <span
       aria-hidden
-      className="absolute inset-y-0 right-0 flex w-11 flex-col justify-between text-ink-faint text-xs leading-none"
+      className="flex min-w-10 flex-col justify-between whitespace-nowrap text-ink-faint text-xs leading-none"
     >
-      <span className="-translate-y-1/2 pl-1">{top}</span>
-      <span className="translate-y-1/2 pl-1">{bottom}</span>
+      <span className="-translate-y-1/2">{top}</span>
+      <span className="translate-y-1/2">{bottom}</span>
     </span>
   );
 }

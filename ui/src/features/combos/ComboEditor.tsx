@@ -89,7 +89,11 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
             onEdit={editing.edit}
             afterSteps={!isRoomy && <Preview draft={draft} unchangedId={unchangedId} />}
           />
-          {isRoomy && <Preview draft={draft} unchangedId={unchangedId} beside />}
+          {isRoomy && (
+            <div className="border-l pl-6">
+              <Preview draft={draft} unchangedId={unchangedId} beside />
+            </div>
+          )}
         </div>
       </Screen>
       <LeaveGuard blocks={() => isDirty && !leaving.current} within={saved ? `/combos/${saved.id}` : null} />
@@ -100,7 +104,7 @@ export function ComboEditor({ saved, warnings }: ComboEditorProps) {
 
 function Name({ children }: { children: string }) {
   return (
-    <code className="block truncate font-mono font-semibold text-md leading-8" title={children}>
+    <code className="block truncate font-mono font-semibold" title={children}>
       {children}
     </code>
   );

@@ -42,8 +42,8 @@ export function Preview({ draft, unchangedId, beside = false }: PreviewProps) {
       aria-labelledby={id}
       className={cn(
         "min-w-0",
-        // Beyond its edge by the width of a focus ring, which would be cut off otherwise.
-        beside && "-mr-1 sticky top-18 max-h-[calc(100vh-88px)] self-start overflow-y-auto border-l pr-1 pl-6",
+        // Beyond its edges by the width of a focus ring, which would be cut off otherwise.
+        beside && "sticky top-18 -mx-1 max-h-[calc(100vh-88px)] overflow-y-auto px-1",
       )}
     >
       <h2 id={id} className="font-semibold text-md">
@@ -184,6 +184,7 @@ function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview:
             : words.none}
       </p>
       {open.length > 1 && drawsLots(strategy) && <p className="mt-1 text-ink-faint text-xs">{words.chance}</p>}
+      {strategy === "auto" && isOutscored(open) && <p className="mt-1 text-ink-faint text-xs">{words.variety}</p>}
       {answer && !first && (
         <p className="mt-1 text-ink-soft" title={answer.code}>
           {answer.retryAfterSeconds === null
@@ -197,6 +198,13 @@ function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview:
       )}
     </div>
   );
+}
+
+/** The strategy let somebody else than the best one go first. */
+function isOutscored([first, ...others]: readonly PreviewedTarget[]): boolean {
+  if (first?.placed !== "strategy" || first.score === null) return false;
+  const { score } = first;
+  return others.some((other) => (other.score ?? 0) > score);
 }
 
 function firstWords(

@@ -183,7 +183,7 @@ function Accounts({ step, onChange }: { step: ModelStep; onChange(step: ComboSte
                   <label className="flex min-h-7 items-center gap-2">
                     <input
                       type="checkbox"
-                      className="size-4 accent-accent"
+                      className="size-4 shrink-0"
                       checked={allowedConnectionIds.includes(id)}
                       onChange={({ target }) =>
                         permit(

@@ -46,7 +46,7 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "strategy",
       header: words.columns.strategy,
-      width: "minmax(104px, 0.6fr)",
+      width: "minmax(116px, 0.6fr)",
       cell: ({ strategy }) => (
         <span title={`${words.strategies[strategy]?.help ?? ""}\n${words.strategyTechnical(strategy)}`}>
           {words.strategies[strategy]?.name ?? strategy}
@@ -91,8 +91,8 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
     {
       id: "actions",
       header: "",
-      width: "28px",
-      align: "end",
+      width: "20px",
+      acts: true,
       cell: (combo, current) => <RowMenu combo={combo} reachable={current} actions={actions} />,
     },
   ];
@@ -170,7 +170,7 @@ function RowMenu({ combo, reachable, actions }: { combo: Combo; reachable: boole
   return (
     <Menu
       trigger={
-        <IconButton label={words.actionsOf(combo.name)} tabIndex={reachable ? 0 : -1} className="-mr-1.5 align-middle">
+        <IconButton label={words.actionsOf(combo.name)} tabIndex={reachable ? 0 : -1}>
           <Ellipsis aria-hidden />
         </IconButton>
       }

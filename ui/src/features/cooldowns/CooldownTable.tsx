@@ -124,8 +124,8 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
     {
       id: "action",
       header: "",
-      width: "72px",
-      align: "end",
+      width: "64px",
+      acts: true,
       cell: (row, current) => {
         if (row.status === "healthy") return null;
         if (!isClearable(row)) {

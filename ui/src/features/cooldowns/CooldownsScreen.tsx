@@ -1,5 +1,6 @@
 /** Every connection that is out of rotation: why, until when, and the way back. Filters stand in the address. */
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Confirm } from "@/components/Confirm";
 import { FilterInput } from "@/components/FilterInput";
@@ -190,6 +191,7 @@ function NoConnections() {
       help={words.noConnectionsHelp}
       action={
         <Link to="/providers/add" className={buttonClass({ variant: "primary" })}>
+          <Plus aria-hidden />
           {messages.providers.add}
         </Link>
       }

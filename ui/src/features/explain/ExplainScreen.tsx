@@ -16,6 +16,7 @@ import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 import { breakerNow } from "@/lib/breaker";
+import { cn } from "@/lib/cn";
 import { useNow } from "@/lib/use-now";
 import { Symptoms } from "./Symptoms";
 
@@ -79,7 +80,7 @@ function Answer({ model }: { model: string }) {
     return (
       <EmptyState
         title={words.noCandidatesTitle}
-        help={read.error?.message ? `${words.noCandidatesHelp} (${read.error.message})` : words.noCandidatesHelp}
+        help={words.noCandidatesHelp}
         action={
           <Link to="/providers" className={buttonClass()}>
             {messages.shell.providers}
@@ -173,7 +174,7 @@ function Resolution({ route: { rule }, targets, readAt }: ResolutionProps) {
           </Fact>
         )}
         <Fact label={words.resolved}>
-          <ul className="flex flex-col gap-1">
+          <ul className="grid grid-cols-[minmax(0,auto)_1fr] gap-x-4 gap-y-1">
             {targets.map((target) => (
               <Meant key={target.executionKey} target={target} readAt={readAt} />
             ))}
@@ -188,13 +189,13 @@ function Meant({ target: { provider, model, breaker }, readAt }: { target: Targe
   const now = useNow();
   const nameOf = useProviderNames();
   return (
-    <li className="flex flex-wrap items-baseline gap-x-3">
+    <li className="col-span-2 grid grid-cols-subgrid items-baseline">
       <code className="break-all font-mono">{`${provider}/${model}`}</code>
       <Link
         to="/monitoring/health/$providerId"
         params={{ providerId: provider }}
         title={nameOf(provider)}
-        className="inline-flex max-w-full hover:underline"
+        className="inline-flex max-w-full justify-self-start hover:underline"
       >
         <BreakerBadge state={breakerNow(breaker, readAt, now)} />
       </Link>
@@ -231,7 +232,7 @@ function CandidateRow({ candidate, position }: { candidate: Candidate; position:
         to="/providers/$providerId/connections/$connectionId"
         params={{ providerId: provider, connectionId }}
         aria-label={words.openNamed(connectionName)}
-        className={buttonClass({ size: "sm", variant: "ghost" })}
+        className={cn(buttonClass({ size: "sm", variant: "ghost" }), "-mt-1 -mr-2")}
       >
         {words.openConnection}
       </Link>

@@ -20,24 +20,26 @@ export function Symptoms() {
     "/settings/cooldowns": messages.shell.modelCooldowns,
   };
   return (
-    <Section title={words.symptomsTitle}>
-      <ul className="max-w-[860px]">
-        {(Object.keys(symptoms) as (keyof typeof symptoms)[]).map((symptom) => (
-          <li key={symptom} className="flex items-baseline justify-between gap-6 border-b py-2.5 last:border-b-0">
-            <div className="min-w-0">
-              <div className="font-medium">{words.symptoms[symptom].seen}</div>
-              <p className="text-ink-soft">{words.symptoms[symptom].means}</p>
-            </div>
-            <div className="flex shrink-0 flex-col items-end">
-              {symptoms[symptom].map((to) => (
-                <Link key={to} to={to} className="text-accent-text hover:underline">
-                  {names[to]}
-                </Link>
-              ))}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Section>
+    <div className="max-w-[860px]">
+      <Section title={words.symptomsTitle}>
+        <ul>
+          {(Object.keys(symptoms) as (keyof typeof symptoms)[]).map((symptom) => (
+            <li key={symptom} className="flex items-baseline justify-between gap-6 border-b py-2.5 last:border-b-0">
+              <div className="min-w-0">
+                <div className="font-medium">{words.symptoms[symptom].seen}</div>
+                <p className="text-ink-soft">{words.symptoms[symptom].means}</p>
+              </div>
+              <div className="flex shrink-0 flex-col items-end">
+                {symptoms[symptom].map((to) => (
+                  <Link key={to} to={to} className="text-accent-text hover:underline">
+                    {names[to]}
+                  </Link>
+                ))}
+              </div>
+            </li>
+          ))}
+        </ul>
+      </Section>
+    </div>
   );
 }

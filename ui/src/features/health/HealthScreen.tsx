@@ -120,7 +120,7 @@ function useColumns(readAt: number): Column<BreakerDetail>[] {
     {
       id: "provider",
       header: words.columns.provider,
-      width: "minmax(110px, 1fr)",
+      width: "minmax(128px, 1fr)",
       cell: ({ providerName }) => (
         <span className="font-medium" title={providerName}>
           {providerName}
@@ -130,7 +130,7 @@ function useColumns(readAt: number): Column<BreakerDetail>[] {
     {
       id: "state",
       header: words.columns.state,
-      width: "minmax(112px, 0.8fr)",
+      width: "minmax(96px, 0.7fr)",
       cell: ({ state }) => <BreakerBadge state={state} />,
     },
     {
@@ -175,8 +175,8 @@ function useColumns(readAt: number): Column<BreakerDetail>[] {
     {
       id: "reset",
       header: "",
-      width: "72px",
-      align: "end",
+      width: "64px",
+      acts: true,
       cell: ({ provider, providerName, state, failureCount }, current) =>
         (state !== "CLOSED" || failureCount > 0) && (
           <Button

@@ -29,7 +29,7 @@ function Outcomes({ history }: { history: HealthHistory }) {
   const part = format.percent(answered + failed > 0 ? failed / (answered + failed) : 0);
   return (
     <figure className="min-w-0">
-      <figcaption className="mb-1.5 flex items-baseline justify-between gap-3 pr-14">
+      <figcaption className="mb-1.5 flex items-baseline justify-between gap-3 pr-12">
         <span className="font-medium">{words.outcomes}</span>
         <span className={failed > 0 ? "text-blocked text-xs" : "text-ink-faint text-xs"}>{words.errorRate(part)}</span>
       </figcaption>
@@ -45,9 +45,9 @@ function Outcomes({ history }: { history: HealthHistory }) {
             format.number(stretch?.aborted ?? 0),
           ),
           parts: [
-            { id: "failures", value: stretch?.failures ?? 0, className: "bg-blocked" },
-            { id: "aborted", value: stretch?.aborted ?? 0, className: "bg-terminal" },
             { id: "successes", value: stretch?.successes ?? 0, className: "bg-ready" },
+            { id: "aborted", value: stretch?.aborted ?? 0, className: "bg-terminal" },
+            { id: "failures", value: stretch?.failures ?? 0, className: "bg-blocked" },
           ],
         }))}
         ticks={[format.clock(Date.parse(history.since)), format.clock(Date.parse(history.until))]}

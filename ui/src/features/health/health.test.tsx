@@ -138,11 +138,19 @@ describe("Monitoring → Health", () => {
     const host = fakeHost(gateway());
     const { container } = open(at, host);
     await screen.findByText("Nothing is on its way.");
-    const rows = [underway("r1"), underway("r2", { stage: "waits_for_place" })];
+    const now = Date.now();
+    const [arrived, since] = [new Date(now - 20_000).toISOString(), new Date(now - 12_000).toISOString()];
+    const rows = [
+      underway("r1", { timestamp: arrived, since: arrived }),
+      underway("r2", { timestamp: arrived, since, stage: "waits_for_place" }),
+    ];
     act(() => host.flow({ inFlight: 2, queued: 1, underway: rows }));
     expect(screen.getByText("2 requests on the way, 1 waiting for a place.")).toBeVisible();
     expect(screen.getByRole("list", { name: "By connection" })).toHaveTextContent("Work 1 running, 1 waiting");
-    expect(screen.getByRole("grid", { name: "In flight" })).toHaveTextContent(/Waiting for a place1[12] s/);
+    const [, asked, waiting] = within(screen.getByRole("grid", { name: "In flight" })).getAllByRole("row");
+    expect(waiting).toHaveTextContent(/Waiting for a place1[12] s$/);
+    // What it has done ever since it arrived, its age says already.
+    expect(asked).toHaveTextContent(/Waiting for the answer$/);
     await expectAccessible(container);
   });
 

@@ -104,10 +104,11 @@ function Sentence() {
     ? { state: "blocked" as const, text: messages.home.unreachable }
     : sentence(counts, stopped, messages, format);
   return (
-    <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
-      <h1 className="flex items-baseline gap-3 font-semibold text-xl tracking-tight">
-        <StateSign state={state} className="size-4 translate-y-px" />
-        <span className="min-w-0">{text}</span>
+    // The link follows the last word; under a sentence of two lines it begins where the sentence does.
+    <div className="relative flex flex-wrap items-baseline gap-x-4 gap-y-1 pl-7">
+      <h1 className="text-balance font-semibold text-xl tracking-tight">
+        <StateSign state={state} className="absolute top-2.75 left-0 size-4" />
+        {text}
       </h1>
       {stopped > 0 ? (
         <Why to="/monitoring/health" />
@@ -173,9 +174,9 @@ function Address() {
           className="flex h-8 min-w-60 select-text items-center rounded-md border bg-sunken px-3 font-mono"
           title={words.addressHelp}
         >
-          {app.data ? address : <Skeleton className="h-3 w-44" />}
+          {app.data ? address : app.isPending ? <Skeleton className="h-3 w-44" /> : "–"}
         </code>
-        <CopyButton wide primary={leads} text={address} label={messages.common.copyOf(address)} />
+        {address && <CopyButton wide primary={leads} text={address} label={messages.common.copyOf(address)} />}
         <Link to="/settings/agents" className="ml-1 inline-flex items-center gap-1 text-accent-text hover:underline">
           {words.otherAddresses}
           <ArrowRight aria-hidden className="size-3.5" />

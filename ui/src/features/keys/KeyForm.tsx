@@ -89,7 +89,7 @@ function Scopes({ fields, set }: PartProps) {
             type="checkbox"
             checked={fields.scopes.includes(scope)}
             onChange={(event) => toggle(scope, event.target.checked)}
-            className="mt-[3px] size-3.5 shrink-0 accent-accent"
+            className="mt-0.5 size-4 shrink-0"
           />
           <span className="min-w-0" title={scope}>
             {words.scope[scope].name}

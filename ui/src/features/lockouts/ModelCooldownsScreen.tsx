@@ -215,8 +215,8 @@ function useColumns(
     {
       id: "enable",
       header: "",
-      width: "84px",
-      align: "end",
+      width: "76px",
+      acts: true,
       cell: (lock, current) => (
         <Button
           size="sm"

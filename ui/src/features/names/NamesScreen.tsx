@@ -51,6 +51,7 @@ export function NamesScreen() {
       id: "created",
       header: words.columns.created,
       width: "112px",
+      align: "end",
       cell: ({ createdAt }) => <RelativeTime at={createdAt} className="text-ink-soft" />,
     },
   ];

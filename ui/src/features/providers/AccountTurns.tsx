@@ -54,7 +54,7 @@ export function AccountTurns({ providerId, connections }: { providerId: string; 
 function Weights({ connections }: { connections: readonly Connection[] }) {
   const words = useMessages().accounts;
   return (
-    <FieldRow label={words.weights} help={words.weightHelp}>
+    <FieldRow tall label={words.weights} help={words.weightHelp}>
       <ul className="flex flex-col gap-1.5">
         {connections.map((connection) => (
           <Weight key={connection.id} connection={connection} />

@@ -7,8 +7,9 @@ import { useReportError } from "@/components/notify";
 import { ConnectionBadge } from "@/components/StatusBadge";
 import { RelativeTime } from "@/components/Time";
 import { Switch } from "@/components/ui/switch";
-import { readKey, useChange } from "@/host/queries";
+import { readKey, useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import { keepsOrder, strategyOf, strategyPath } from "@/lib/account-strategies";
 
 type ConnectionTableProps = {
   providerId: string;
@@ -117,7 +118,7 @@ export function ConnectionTable(props: ConnectionTableProps) {
 
   return (
     <>
-      {connections.length > 1 && <p className="mb-3 text-ink-faint text-xs">{words.orderHelp}</p>}
+      {connections.length > 1 && <OrderHelp providerId={providerId} />}
       {shown.length > 0 ? (
         <DataTable
           label={words.title}
@@ -148,6 +149,15 @@ export function ConnectionTable(props: ConnectionTableProps) {
       <Announcement text={order.announcement} />
     </>
   );
+}
+
+/** Whether the order alone decides is up to how the accounts take turns. */
+function OrderHelp({ providerId }: { providerId: string }) {
+  const words = useMessages().connections;
+  const settings = useRead("settings_fields", null);
+  const field = settings.data?.fields.find(({ path }) => path === strategyPath);
+  const decides = !field || keepsOrder(strategyOf(field, providerId));
+  return <p className="mb-3 text-ink-faint text-xs">{decides ? words.orderHelp : words.turnsHelp}</p>;
 }
 
 /** The order as seen: moved at once, put back when the gateway refuses. */

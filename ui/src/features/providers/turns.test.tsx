@@ -25,7 +25,8 @@ function turns(value: SettingField["value"]): SettingField[] {
 function opened(value: SettingField["value"], list = connections) {
   const fields = turns(value);
   const host = fakeHost({
-    ...world({ connections: list, fields }),
+    ...world({ connections: list }),
+    settings_fields: () => ({ fields: fields.map((field) => ({ ...field })) }),
     settings_update: (patch) => {
       const routing = patch.routing as { accountStrategy: SettingField["value"] };
       const [strategy] = fields;
@@ -42,11 +43,13 @@ describe("how the connections of a provider take turns", () => {
     const picker = await screen.findByRole("combobox", { name: "They take turns" });
     expect(picker).toHaveValue("priority");
     expect(screen.getByText("The first in the list that is ready serves everything.")).toBeVisible();
+    expect(screen.getByText(/^The first that is ready is asked first\./)).toBeVisible();
     await user.selectOptions(picker, "Round robin");
     expect(host.calls("settings_update")).toEqual([
       { routing: { accountStrategy: { groq: "random", anthropic: "round-robin" } } },
     ]);
     expect(await screen.findByText("One after another, so that each gets as many requests.")).toBeVisible();
+    expect(screen.getByText(/^They take turns as set below\./)).toBeVisible();
     expect(await screen.findByRole("textbox", { name: "In a row" })).toHaveValue("1");
     await user.selectOptions(picker, "By priority");
     expect(host.calls("settings_update").at(-1)).toEqual({ routing: { accountStrategy: { groq: "random" } } });

@@ -1,6 +1,6 @@
 /** One pool: every limit with a bar per key, its accounts, and the names that agents ask for. */
 import { Link } from "@tanstack/react-router";
-import { SlidersHorizontal } from "lucide-react";
+import { ChevronRight, SlidersHorizontal } from "lucide-react";
 import type { QuotaAccountState, QuotaDimensionState, QuotaKeyState, QuotaPool, QuotaPoolState } from "@/bindings";
 import { CopyButton } from "@/components/CopyButton";
 import { Section } from "@/components/Field";
@@ -72,8 +72,9 @@ function Limit({ dimension, keys, index, pool }: LimitProps) {
   const amount = useAmount();
   const format = useFormat();
   const label = words.limitOf(words.units[dimension.unit], words.windows[dimension.window]);
-  const used = amount(dimension.used, dimension.limit, dimension);
   const part = Math.max(dimension.used / dimension.limit, dimension.measured ?? 0);
+  // The bar and its figure say the same, also where only the providers know.
+  const used = amount(dimension.unit === "percent" ? part * 100 : dimension.used, dimension.limit, dimension);
   return (
     <div className="min-w-0">
       <div className={columnsClass}>
@@ -182,8 +183,12 @@ function ModelNames({ state: { pool, models, accounts } }: { state: QuotaPoolSta
   const names = models.length > 0 ? models : provider ? [`qtSd/${pool.slug}/${provider}/…`] : [];
   if (names.length === 0) return null;
   return (
-    <details>
-      <summary className="w-fit cursor-default rounded-sm text-ink-soft hover:text-ink">
+    <details className="group">
+      <summary className="-ml-1.5 flex w-fit cursor-default list-none items-center gap-1 rounded-md px-1.5 py-0.5 text-ink-soft hover:bg-hover hover:text-ink">
+        <ChevronRight
+          aria-hidden
+          className="size-4 text-ink-faint transition-transform duration-100 group-open:rotate-90"
+        />
         {words.namesOf(names.length)} <code className="font-mono text-xs">{`qtSd/${pool.slug}/…`}</code>
       </summary>
       <ul className="mt-1 max-h-48 overflow-y-auto">

@@ -7,6 +7,7 @@ import { Field } from "@/components/Field";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
+import { useProviderNames } from "@/components/use-provider-names";
 import type { HostError } from "@/host";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -82,6 +83,7 @@ function Group({
 function Accounts({ fields, set, refusal }: PartProps) {
   const words = useMessages().pools;
   const read = useRead("connections_list", {});
+  const providerName = useProviderNames();
   const known = read.data?.connections ?? [];
   // What was deleted since still stands in the pool, and can be taken out of it.
   const gone = fields.connections.filter((id) => read.data && !known.some((connection) => connection.id === id));
@@ -96,7 +98,7 @@ function Accounts({ fields, set, refusal }: PartProps) {
             <span className="truncate" title={name}>
               {name}
             </span>
-            <span className="ml-auto shrink-0 text-ink-faint">{provider}</span>
+            <span className="ml-auto shrink-0 text-ink-faint">{providerName(provider)}</span>
           </Choice>
         ))}
         {gone.map((id) => (

@@ -1,6 +1,6 @@
 /** What is left of every account: its windows with their resets, who said so and when. */
 import { Link } from "@tanstack/react-router";
-import { RefreshCw } from "lucide-react";
+import { Plus, RefreshCw } from "lucide-react";
 import { Section } from "@/components/Field";
 import { useReportError } from "@/components/notify";
 import { Screen } from "@/components/Screen";
@@ -43,7 +43,8 @@ export function QuotaScreen() {
           help={words.emptyHelp}
           action={
             <Link to="/providers/add" className={buttonClass({ variant: "primary" })}>
-              {messages.palette.addConnection}
+              <Plus aria-hidden />
+              {messages.providers.add}
             </Link>
           }
         />

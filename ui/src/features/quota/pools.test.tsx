@@ -55,28 +55,36 @@ describe("Monitoring → Quota → Quota share", () => {
 
   it("shows what each key used of its share, and how the accounts stand", async () => {
     open(at, fakeHost(gateway([team])));
-    const laptop = await screen.findByRole("meter", { name: "Requests, an hour: Laptop" });
+    const laptop = await screen.findByRole("meter", { name: "Requests, 1 hour: Laptop" });
     expect(laptop).toHaveAttribute("aria-valuenow", "100");
     expect(laptop).toHaveAttribute("aria-valuetext", "30 of 30 requests");
     expect(laptop.closest("li")).toHaveTextContent(/LaptopRefused, again in (10:00|9:5\d)/);
-    expect(screen.getByRole("meter", { name: "Requests, an hour: Team" })).toHaveAttribute("aria-valuenow", "78");
+    expect(screen.getByRole("meter", { name: "Requests, 1 hour: Team" })).toHaveAttribute("aria-valuenow", "78");
     expect(screen.getByText("Requests without a key").closest("li")).toHaveTextContent("Served after others");
     const accounts = within(screen.getByRole("list", { name: "Accounts of Team" }));
-    expect(accounts.getByRole("listitem")).toHaveTextContent("WorkUsed up1 of 2 under way");
+    expect(accounts.getByRole("listitem")).toHaveTextContent("WorkUsed up1 of 2 in flight");
     expect(screen.getByText("qtSd/team/anthropic/sonnet")).toBeInTheDocument();
   });
 
+  it("says of a limit in percent what its bar says, also where only the providers know", async () => {
+    const measured = { unit: "percent", window: "5h", limit: 100, used: 0, measured: 0.67, strict: true } as const;
+    open(at, fakeHost(gateway([team], { ...state, dimensions: [measured] })));
+    const bar = await screen.findByRole("meter", { name: "Percent of the account, 5 hours: Team" });
+    expect(bar).toHaveAttribute("aria-valuenow", "67");
+    expect(bar).toHaveAttribute("aria-valuetext", "67% of 100%");
+  });
+
   it.each([
-    [true, "bg-degraded", "bg-blocked"],
-    [false, "bg-ready", "bg-degraded"],
+    [true, "bg-degraded-fill", "bg-blocked"],
+    [false, "bg-ready", "bg-degraded-fill"],
   ])("colours limits as the gateway holds keys to them: strictly, %s", async (strict, ofLimit, ofKey) => {
     const [limit] = state.dimensions;
     if (!limit) throw new Error("a limit");
     open(at, fakeHost(gateway([team], { ...state, dimensions: [{ ...limit, used: 20, strict }] })));
     const fill = async (name: string) => (await screen.findByRole("meter", { name })).firstElementChild;
-    expect(await fill("Requests, an hour: Team")).toHaveClass(ofLimit);
-    expect(await fill("Requests, an hour: Laptop")).toHaveClass(ofKey);
-    expect(await fill("Requests, an hour: Editor")).toHaveClass("bg-ready");
+    expect(await fill("Requests, 1 hour: Team")).toHaveClass(ofLimit);
+    expect(await fill("Requests, 1 hour: Laptop")).toHaveClass(ofKey);
+    expect(await fill("Requests, 1 hour: Editor")).toHaveClass("bg-ready");
   });
 
   it("makes a pool from a known plan, with a part for each key", async () => {
@@ -174,14 +182,14 @@ describe("Monitoring → Quota → Quota share", () => {
 
   it("speaks Italian as well", async () => {
     open(at, fakeHost(gateway([team])), { preferences: { language: "it" } });
-    await waitFor(() => expect(screen.getByRole("meter", { name: "Richieste, un'ora: Laptop" })).toBeVisible());
+    await waitFor(() => expect(screen.getByRole("meter", { name: "Richieste, 1 ora: Laptop" })).toBeVisible());
     expect(screen.getByText(/È usata più della metà/)).toBeVisible();
   });
 
   it("is accessible, list and form", async () => {
     const { container } = open(`${at}/team`, fakeHost(gateway([team])));
     await screen.findByRole("button", { name: "Save" });
-    await screen.findByRole("meter", { name: "Requests, an hour: Laptop" });
+    await screen.findByRole("meter", { name: "Requests, 1 hour: Laptop" });
     await expectAccessible(container);
   });
 });

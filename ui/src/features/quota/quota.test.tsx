@@ -90,7 +90,7 @@ describe("Monitoring → Quota", () => {
   it("tells a newcomer what will be here", async () => {
     open(at, fakeHost(gateway([])));
     expect(await screen.findByRole("heading", { name: "No account to look at yet" })).toBeVisible();
-    expect(screen.getByRole("link", { name: "Add a connection" })).toBeVisible();
+    expect(screen.getByRole("link", { name: "Add connection" })).toBeVisible();
   });
 
   it("says what went wrong, and tries again", async () => {

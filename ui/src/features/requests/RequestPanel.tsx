@@ -138,7 +138,8 @@ function summary(request: RequestDetail, messages: Messages, format: Format): st
   const connection = request.connectionName ?? request.provider ?? "–";
   switch (request.outcome) {
     case "success": {
-      const failed = trace.attempts.length - 1;
+      // Those that worked beside or before the answering one did not fail.
+      const failed = trace.attempts.filter(({ kind }) => kind !== "success").length;
       return failed > 0
         ? words.answeredAfter(agent, model, connection, duration, failed)
         : words.answered(agent, model, connection, duration);
@@ -185,7 +186,7 @@ function FailureAction({ request }: { request: RequestDetail }) {
       case "no_executable_targets":
         return (
           <Link to="/providers/add" className={look}>
-            {messages.palette.addConnection}
+            {messages.providers.add}
           </Link>
         );
       case "model_not_found":
@@ -240,7 +241,7 @@ function Route({ request }: { request: RequestDetail }) {
             to="/requests"
             search={{ combo: request.comboName }}
             title={words.comboRequests(request.comboName)}
-            className="break-all text-accent-text hover:underline"
+            className="break-all font-mono text-accent-text hover:underline"
           >
             {request.comboName}
           </Link>

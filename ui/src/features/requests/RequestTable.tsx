@@ -2,6 +2,7 @@
 import type { RequestRow } from "@/bindings";
 import { type Column, DataTable } from "@/components/DataTable";
 import { OutcomeBadge } from "@/components/OutcomeBadge";
+import { TokenFlow } from "@/components/TokenFlow";
 import { useFormat, useMessages } from "@/i18n";
 import { agentName } from "@/lib/agent-name";
 import { servedModel, servedOtherwise } from "@/lib/request-story";
@@ -40,7 +41,7 @@ function useColumns(): Column<RequestRow>[] {
     {
       id: "agent",
       header: heads.agent,
-      width: "minmax(88px, 0.9fr)",
+      width: "minmax(88px, 0.7fr)",
       cell: (row) => (
         <span title={[row.agent, row.keyName].filter(Boolean).join(" · ")}>
           {row.agent ? agentName(row.agent) : (row.keyName ?? "–")}
@@ -54,20 +55,20 @@ function useColumns(): Column<RequestRow>[] {
       width: "minmax(88px, 1.1fr)",
       cell: (row) => (
         <span
-          className="text-ink-soft"
+          className="flex min-w-0 text-ink-soft"
           title={[row.connectionName ?? words.nobody, row.attempts > 1 && words.attempts(row.attempts)]
             .filter(Boolean)
             .join(" · ")}
         >
-          {row.connectionName ?? "–"}
-          {row.attempts > 1 && <span className="text-ink-faint"> ×{row.attempts}</span>}
+          <span className="truncate">{row.connectionName ?? "–"}</span>
+          {row.attempts > 1 && <span className="shrink-0 whitespace-pre text-ink-faint"> ×{row.attempts}</span>}
         </span>
       ),
     },
     {
       id: "status",
       header: heads.status,
-      width: "minmax(112px, 0.9fr)",
+      width: "128px",
       cell: (row) => <OutcomeBadge request={row} />,
     },
     {
@@ -88,10 +89,10 @@ function useColumns(): Column<RequestRow>[] {
     {
       id: "tokens",
       header: heads.tokens,
-      width: "96px",
+      width: "100px",
       align: "end",
       roomy: true,
-      cell: (row) => <Tokens row={row} />,
+      cell: (row) => <TokenFlow request={row} />,
     },
   ];
 }
@@ -124,20 +125,6 @@ function ModelCell({ row }: { row: RequestRow }) {
   return (
     <span className="font-mono" title={words.servedAs(row.requestedModel, servedModel(row) ?? served)}>
       {row.requestedModel} <span className="text-ink-faint">→ {served}</span>
-    </span>
-  );
-}
-
-function Tokens({ row }: { row: RequestRow }) {
-  const format = useFormat();
-  const messages = useMessages();
-  if (row.tokensInput === null && row.tokensOutput === null) return <span className="text-ink-faint">–</span>;
-  const write = (n: number | null) => format.compact(n ?? 0);
-  const exact = messages.home.tokensInOut(format.number(row.tokensInput ?? 0), format.number(row.tokensOutput ?? 0));
-  return (
-    <span className="text-ink-soft" title={row.estimated ? `${exact} · ${messages.requests.story.estimated}` : exact}>
-      {row.estimated && "≈ "}
-      {write(row.tokensInput)} → {write(row.tokensOutput)}
     </span>
   );
 }

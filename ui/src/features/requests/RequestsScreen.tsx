@@ -37,8 +37,16 @@ export function RequestsScreen() {
 
   return (
     <>
-      <Screen title={words.title} actions={log && (filtered || !isEmpty) && <DeleteLog />}>
-        {(filtered || !isEmpty) && !error && <Filters search={search} inFlight={live?.inFlight ?? 0} />}
+      <Screen
+        title={words.title}
+        actions={
+          <>
+            <InFlight count={live?.inFlight ?? 0} />
+            {log && (filtered || !isEmpty) && <DeleteLog />}
+          </>
+        }
+      >
+        {(filtered || !isEmpty) && !error && <Filters search={search} />}
         {error && <ErrorState error={error} onRetry={retry} />}
         {!error && !filtered && <Underway live={live} />}
         {!error && isPending && <SkeletonRows rows={12} />}
@@ -55,7 +63,7 @@ export function RequestsScreen() {
   );
 }
 
-function Filters({ search, inFlight }: { search: RequestSearch; inFlight: number }) {
+function Filters({ search }: { search: RequestSearch }) {
   const messages = useMessages();
   const words = messages.requests;
   const navigate = useNavigate();
@@ -107,7 +115,6 @@ function Filters({ search, inFlight }: { search: RequestSearch; inFlight: number
           onChange={(combo) => narrow({ combo: combo || undefined })}
         />
       )}
-      <InFlight count={inFlight} />
     </div>
   );
 }
@@ -164,7 +171,7 @@ function InFlight({ count }: { count: number }) {
   const words = useMessages().requests;
   if (count === 0) return null;
   return (
-    <span className="ml-auto inline-flex items-center gap-1.5 text-probing">
+    <span className="mr-2 inline-flex items-center gap-1.5 text-probing">
       <StateSign state="probing" />
       {words.inFlight(count)}
     </span>

@@ -195,6 +195,12 @@ describe("the story of a request", () => {
     expect(router.state.location.search).toEqual({ outcome: "failure" });
   });
 
+  it("calls nothing failed that answered beside or before the one passed on", async () => {
+    const together = detail(answered, { attempts: [attempt(1), attempt(2), attempt(3)] });
+    open(`/requests/${answered.id}`, fakeHost(world({ requests: [answered], details: [together] })));
+    expect(await screen.findByRole("heading", { name: /; Work answered in 1\.2/ })).toBeVisible();
+  });
+
   it("tells in one sentence what happened, then each attempt and each omission", async () => {
     open("/requests/r2", fakeHost(world({ requests: [limited], details: [story] })));
     await screen.findByRole("heading", { name: "Attempts" });

@@ -69,8 +69,8 @@ describe("Settings → Resilience", () => {
     const host = fakeHost(gateway());
     const { user } = open(at, host);
     const hold = await screen.findByLabelText("Rate limits hold the breaker, API key");
-    expect(hold).toHaveDisplayValue("automatic");
-    await user.selectOptions(hold, "off");
+    expect(hold).toHaveDisplayValue("Automatic");
+    await user.selectOptions(hold, "Off");
     await waitFor(() =>
       expect(host.calls("settings_update")).toEqual([
         { resilienceSettings: { connectionCooldown: { apikey: { useUpstream429BreakerHints: false } } } },

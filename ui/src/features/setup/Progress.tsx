@@ -11,7 +11,7 @@ type ProgressProps = { steps: readonly Step[]; current: number; onLeave(): void 
 export function Progress({ steps, current, onLeave }: ProgressProps) {
   const messages = useMessages();
   return (
-    <aside className="sticky top-0 flex h-dvh w-[260px] shrink-0 flex-col border-r bg-rail px-6 pt-14 pb-6 max-wide:w-[200px] max-wide:px-4">
+    <aside className="flex h-full w-[260px] shrink-0 flex-col border-r bg-rail px-6 pt-14 pb-6 max-wide:w-[200px] max-wide:px-4">
       <h1 className="font-semibold text-lg">{messages.setup.title}</h1>
       <p className="mt-1 text-ink-soft">{messages.setup.intro}</p>
       <ol className="mt-8 flex flex-col gap-1" aria-label={messages.setup.stepOf(current + 1, steps.length)}>

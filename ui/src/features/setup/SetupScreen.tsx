@@ -38,9 +38,9 @@ export function SetupScreen() {
   };
 
   return (
-    <div className="flex min-h-full">
+    <div className="flex h-full">
       <Progress steps={steps} current={steps.indexOf(step)} onLeave={leave} />
-      <div className="min-w-0 flex-1">
+      <div data-scroll className="min-w-0 flex-1 overflow-y-auto">
         <div className="mx-auto w-full max-w-[720px] px-8 pt-7 pb-16">
           {step === "provider" && <ProviderStep onPick={(provider) => go({ provider })} onResume={(c) => go(c)} />}
           {step === "key" && search.provider && (

@@ -87,8 +87,8 @@ export function ReplayView({ name, onName }: ReplayViewProps) {
           </Field>
           <SeedField value={seed} onChange={setSeed} />
         </div>
-        <Section title={words.change} help={words.changeHelp}>
-          <div className="max-w-[760px]">
+        <div className="mt-8 max-w-[760px]">
+          <Section title={words.change} help={words.changeHelp}>
             <div className="border-b py-3">
               <StrategyField
                 enabled={combo !== undefined}
@@ -105,8 +105,8 @@ export function ReplayView({ name, onName }: ReplayViewProps) {
               )}
             </div>
             <SettingChanges changes={settings} onChange={setSettings} />
-          </div>
-        </Section>
+          </Section>
+        </div>
         <div className="mt-5 flex flex-wrap items-center gap-4 border-b pb-6">
           <Button variant="primary" type="submit" disabled={!ready}>
             <FlaskConical aria-hidden />

@@ -40,7 +40,7 @@ export function SeedUsed({ seed, onUse }: { seed: number; onUse(seed: string): v
     <span className="flex shrink-0 items-center gap-1 text-ink-faint text-xs">
       {words.seedUsed(String(seed))}
       <CopyButton text={String(seed)} label={messages.common.copyOf(words.seed)} />
-      <Button variant="ghost" size="sm" onClick={() => onUse(String(seed))}>
+      <Button variant="ghost" size="sm" className="-mr-2" onClick={() => onUse(String(seed))}>
         <RotateCcw aria-hidden />
         {words.useSeed}
       </Button>

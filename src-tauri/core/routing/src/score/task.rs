@@ -171,6 +171,16 @@ static BY_WORD: LazyLock<Vec<(&str, usize)>> = LazyLock::new(|| {
 /// Bytes of the longest of the words.
 const LONGEST: usize = 16;
 
+/// For each first letter, a to z, the lengths of the words that begin with it, a bit each: what is none of them is most of a
+/// text.
+static LENGTHS: LazyLock<[u32; 26]> = LazyLock::new(|| {
+    let mut lengths = [0; 26];
+    for (word, _) in BY_WORD.iter() {
+        lengths[usize::from(word.as_bytes()[0] - b'a')] |= 1 << word.len();
+    }
+    lengths
+});
+
 /// The task of a request, from its last user text and whether it brings tools.
 pub fn guess(last_user_text: &str, with_tools: bool) -> Task {
     let mut counts = [0_u32; WORDS.len()];
@@ -186,11 +196,16 @@ pub fn guess(last_user_text: &str, with_tools: bool) -> Task {
 
 /// Whose word it is, in capitals or not. Most words of a text are nobody's, and are found to be so without a copy.
 fn place_of(word: &str) -> Option<usize> {
-    if word.is_empty() || word.len() > LONGEST {
+    let first = word.as_bytes().first()?.to_ascii_lowercase();
+    let lengths = LENGTHS.get(usize::from(first.checked_sub(b'a')?))?;
+    if word.len() > LONGEST {
         return None;
     }
     if !word.is_ascii() {
         return look_up(word.to_lowercase().as_bytes());
+    }
+    if lengths & 1 << word.len() == 0 {
+        return None;
     }
     let mut letters = [0_u8; LONGEST];
     let letters = &mut letters[..word.len()];

@@ -16,7 +16,7 @@ use crate::{Error, client_keys, quota, quota_pools, requests, resilience, transl
 
 /// Records of one statement, the largest first. A statement is a round trip to SQLite's thread, which costs more than a
 /// row does; the sizes are few, so that each statement is prepared once.
-const STATEMENTS: [usize; 3] = [64, 8, 1];
+const STATEMENTS: [usize; 4] = [128, 16, 4, 1];
 
 /// Taken from what waits, and kept until it is written.
 #[derive(Default)]
@@ -37,7 +37,8 @@ impl Batch {
         nothing && self.quotas.is_empty() && self.pool_use.is_empty()
     }
 
-    /// Takes all that is urgent at least, and up to [`BATCH`] items, oldest records first.
+    /// Takes all that is urgent at least, and up to [`BATCH`] records, oldest first: as many as fill whole statements, whatever
+    /// else there is.
     pub(super) fn fill(&mut self, pending: &mut Pending, quotas: bool) {
         pending.urgent = false;
         if quotas {
@@ -53,16 +54,18 @@ impl Batch {
         {
             self.touched.push(touch);
         }
-        let room = BATCH.saturating_sub(self.touched.len() + self.rows.len());
-        let taken = room.min(pending.records.len());
+        let taken = BATCH.min(pending.records.len());
         self.records.extend(pending.records.drain(..taken));
     }
 
     pub(super) async fn write(&self, database: &Database) -> Result<(), Error> {
         let mut transaction = database.begin().await?;
-        for records in statements(&self.records) {
-            requests::write(&mut transaction, records).await?;
-            usage::write(&mut transaction, records).await?;
+        if !self.records.is_empty() {
+            let last = requests::last_row(&mut transaction).await?;
+            for records in statements(&self.records) {
+                requests::write(&mut transaction, records).await?;
+            }
+            usage::add_from_log(&mut transaction, last).await?;
         }
         for (id, at) in &self.touched {
             client_keys::write_last_used(&mut transaction, id, *at).await?;

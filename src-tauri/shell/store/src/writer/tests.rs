@@ -12,7 +12,7 @@ fn attempts_become_rarer_down_to_two_a_minute() {
 fn records_go_into_few_statements_in_their_order() {
     let records: Vec<usize> = (0..146).collect();
     let groups: Vec<&[usize]> = statements(&records).collect();
-    assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), [64, 64, 8, 8, 1, 1]);
+    assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), [128, 16, 1, 1]);
     assert_eq!(groups.concat(), records);
 }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::server::{Reply, Server, answer, json};
 use bytes::Bytes;
@@ -351,6 +352,19 @@ async fn failures_of_the_proxy_are_not_the_providers() {
     assert_eq!(refusing.paths(), ["CONNECT api.example.com:443"]);
     let error = failure(&transport, "https://api.example.com/v1", &through("http://169.254.169.254:80")).await;
     assert!(matches!(error, TransportError::AddressRefused(_)), "{error:?}");
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the pool of the library knows real time only")]
+async fn a_plain_connection_is_given_up_before_its_server_does_so() {
+    let server = Server::start(|_| Reply::Keep(json(200, "{}"))).await;
+    let transport = HttpTransport::new(options());
+    for pause in [Duration::ZERO, Duration::ZERO, Duration::from_millis(4_500)] {
+        tokio::task::spawn_blocking(move || std::thread::sleep(pause)).await.unwrap();
+        let response = transport.send(get(&server.url("/")), &consent()).await.unwrap();
+        whole(response.into_body()).await.unwrap();
+    }
+    assert_eq!((server.requests().len(), server.connections()), (3, 2));
 }
 
 #[tokio::test]
