@@ -1,7 +1,7 @@
 //! Accounts that several keys share: who is served, by which account, and what it counts (gateway specification, 3.6;
 //! resilience specification, 14.4 and 14.5).
 
-use acceptance::{Connection, Reply, World, chat_body, messages_body};
+use acceptance::{Connection, Reply, World, beginning, chat_body, messages_body};
 use domain::{Dialect, Millis};
 use fake_upstream::{Break, Gate, Step};
 use http::Method;
@@ -168,7 +168,7 @@ async fn a_place_is_held_to_the_end_of_a_stream_and_given_back_however_it_ends()
     shared.cap(0, 1).await;
     let account = &shared.accounts[0];
     for step in [
-        Step::ok("from 0").broken(usize::MAX, Break::Stall),
+        Step::sse([beginning(Dialect::Chat)]).broken(usize::MAX, Break::Stall),
         Step::ok("from 0").broken(usize::MAX, Break::Reset),
         Step::error(400, "not like this"),
     ] {

@@ -1,7 +1,7 @@
 //! The queue of one account: who is admitted, who waits and for how long, who is cut off, and at which pace (resilience
 //! specification, 5.5 and 16; scenarios RQ). Orders of arrival and lost permits are proven on the Engine alone.
 
-use acceptance::{Ask, Connection, Reply, World};
+use acceptance::{Ask, Connection, Reply, World, beginning};
 use domain::{Dialect, Millis};
 use fake_upstream::{Break, Gate, Step};
 use http::Method;
@@ -217,8 +217,7 @@ async fn a_stream_that_takes_too_long_ends_in_an_error_event() {
         world.set(json!({ "network": { "responseStartTimeoutMs": 1_000 } })).await;
         limited(&world, json!({})).await;
         world.change(&c1, json!({ "rateLimitOverrides": { "executionMaxWaitMs": 5_000 } })).await;
-        let text = "a text that goes on and on";
-        world.script(&c1).then(Step::ok(text).broken(usize::MAX, Break::Stall));
+        world.script(&c1).then(Step::sse([beginning(dialect)]).broken(usize::MAX, Break::Stall));
         let asked = ask_stream(provider, "m1");
         assert_eq!(asked.dialect, dialect);
         let agent = world.agent().with("user-agent", "openai/1.0");

@@ -86,6 +86,17 @@ pub enum FinishReason {
     Paused,
 }
 
+/// What of an answer may still come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remainder {
+    /// More of the answer itself.
+    Answer,
+    /// It has ended, each of the answers side by side with a reason; counts and an end marker may follow.
+    Counts,
+    /// Nothing: the end marker was seen. Gemini has none of its own.
+    Nothing,
+}
+
 /// Reads the frames of one answer. Sans I/O: frames in, events out.
 pub trait StreamReader: Send {
     /// Reads one frame. Comment frames and frames that cannot be read yield no event.
@@ -98,6 +109,12 @@ pub trait StreamReader: Send {
 
     /// Frames passed over because their kind is unknown or they are not JSON.
     fn dropped(&self) -> u32;
+
+    /// A frame was meant to be JSON and is none, however it is mended: a piece of the answer is missing.
+    fn is_garbled(&self) -> bool;
+
+    /// What may still come after the frames read so far.
+    fn remainder(&self) -> Remainder;
 
     /// How far a client has come that received every frame read so far: decides the shape of an error written now.
     fn progress(&self) -> StreamProgress<'_>;

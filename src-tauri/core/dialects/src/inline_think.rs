@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::StreamProgress;
-use crate::event::{DeltaKind, Event, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 
 const OPENING: &str = "<think>";
@@ -201,6 +201,14 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.inner.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.inner.is_garbled()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.inner.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {

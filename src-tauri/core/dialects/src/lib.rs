@@ -11,10 +11,12 @@
 //! they mean. `ollama` is a dialect that only clients speak ([`client`]). Nothing here does I/O, reads a clock or keeps state beyond one request.
 
 mod chat;
+mod end_marker;
 mod fields;
 mod gemini;
 mod json;
 mod lenient;
+mod mended;
 mod messages;
 mod openai_params;
 mod output_limit;
@@ -44,8 +46,9 @@ pub mod tool_list;
 pub mod translate;
 
 pub use client::Client;
+pub use end_marker::end_marker;
 pub use error::{ErrorBody, StreamProgress, UpstreamError};
-pub use event::{DeltaKind, Event, FinishReason, PartKind, StreamReader, reader};
+pub use event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader, reader};
 pub use framing::{Decoder, Frame, Framing, FramingError, SseDecoder};
 pub use glance::{Glance, GlanceError, Glancer, glance};
 pub use headers::list_shape;

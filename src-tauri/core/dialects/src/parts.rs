@@ -1,7 +1,11 @@
 //! What the four readers share: numbering parts, and keeping account of how far a stream has come.
 
 use crate::error::{StreamProgress, UpstreamError};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder};
+use crate::mended::Unread;
+
+/// The data of the last frame of a Chat stream; servers of other dialects send it too.
+pub(crate) const END_MARKER: &[u8] = b"[DONE]";
 
 /// The open parts of an answer, each under the key by which its dialect refers to it.
 #[derive(Debug)]
@@ -69,9 +73,15 @@ pub(crate) struct Course {
     started: bool,
     has_progress: bool,
     is_over: bool,
+    /// The dialect's own word for the end was seen.
+    is_marked: bool,
+    /// Answers that are told side by side, by number, and whether each has ended.
+    answers: Vec<(u32, bool)>,
     /// At least one frame was of the dialect.
     has_read: bool,
     dropped: u32,
+    /// One of those dropped was meant to be JSON.
+    is_garbled: bool,
 }
 
 impl Course {
@@ -107,8 +117,36 @@ impl Course {
         self.is_over
     }
 
-    pub(crate) fn drop_frame(&mut self) {
+    /// The end marker was seen.
+    pub(crate) fn mark(&mut self) {
+        self.is_marked = true;
+    }
+
+    /// One of the answers side by side was told more of, and has ended with this or not.
+    pub(crate) fn note_answer(&mut self, number: u32, ends: bool) {
+        match self.answers.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, has_ended)) => *has_ended |= ends,
+            None => self.answers.push((number, ends)),
+        }
+    }
+
+    pub(crate) fn remainder(&self) -> Remainder {
+        if self.is_over && self.is_marked {
+            Remainder::Nothing
+        } else if self.is_over && self.answers.iter().all(|(_, has_ended)| *has_ended) {
+            Remainder::Counts
+        } else {
+            Remainder::Answer
+        }
+    }
+
+    pub(crate) fn drop_frame(&mut self, why: Unread) {
         self.dropped = self.dropped.saturating_add(1);
+        self.is_garbled |= why == Unread::Garbled;
+    }
+
+    pub(crate) fn is_garbled(&self) -> bool {
+        self.is_garbled
     }
 
     pub(crate) fn dropped(&self) -> u32 {

@@ -1,9 +1,11 @@
 //! Whole answers, looked at without being rebuilt: what was consumed, whether there is anything in them, how they ended.
 
+use bytes::Bytes;
 use domain::{Operation, Usage};
 
 use crate::error::UpstreamError;
 use crate::event::FinishReason;
+use crate::mended::mended;
 use crate::{chat, gemini, messages, responses};
 
 /// What a whole answer says.
@@ -20,11 +22,25 @@ pub struct Inspection {
     /// ([`EMPTY_OR_GARBLED`](crate::error::EMPTY_OR_GARBLED)).
     pub error: Option<UpstreamError>,
     pub model: Option<String>,
+    /// The body as the JSON that was read, where it had to be mended first.
+    pub mended: Option<Bytes>,
 }
 
 /// Looks at the whole body of a 2xx answer.
 pub fn inspect(operation: Operation, body: &[u8]) -> Inspection {
-    let read = match operation {
+    let read = inspect_strictly(operation, body).or_else(|strictly| {
+        let mended = Bytes::from(mended(body).map_err(|_| strictly)?);
+        let inspection = inspect_strictly(operation, &mended)?;
+        Ok(Inspection { mended: Some(mended), ..inspection })
+    });
+    read.unwrap_or_else(|_: serde_json::Error| Inspection {
+        error: Some(UpstreamError::garbled("the answer is not what this endpoint returns")),
+        ..Inspection::default()
+    })
+}
+
+fn inspect_strictly(operation: Operation, body: &[u8]) -> serde_json::Result<Inspection> {
+    match operation {
         Operation::ChatCompletions => chat::response::inspect(body),
         Operation::Embeddings => chat::response::inspect_embeddings(body),
         Operation::Responses => responses::response::inspect(body),
@@ -33,11 +49,7 @@ pub fn inspect(operation: Operation, body: &[u8]) -> Inspection {
         Operation::GenerateContent | Operation::StreamGenerateContent => gemini::response::inspect(body),
         Operation::GeminiCountTokens => gemini::response::inspect_count(body),
         Operation::EmbedContent | Operation::BatchEmbedContents => gemini::response::inspect_embeddings(body),
-    };
-    read.unwrap_or_else(|_| Inspection {
-        error: Some(UpstreamError::garbled("the answer is not what this endpoint returns")),
-        ..Inspection::default()
-    })
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use memchr::{memchr, memmem};
 
 use crate::error::StreamProgress;
-use crate::event::{DeltaKind, Event, StreamReader};
+use crate::event::{DeltaKind, Event, Remainder, StreamReader};
 use crate::framing::Frame;
 
 /// Bytes of an escape: `\uXXXX`.
@@ -186,6 +186,14 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.inner.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.inner.is_garbled()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.inner.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {

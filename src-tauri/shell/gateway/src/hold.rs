@@ -4,24 +4,19 @@
 //! Life-cycle frames, comments and empty deltas promise nothing; text, a tool call or reasoning does. What is held is
 //! bounded: past 64 KiB the attempt commits whatever it has.
 
-use std::sync::Arc;
-
 use bytes::{Bytes, BytesMut};
 use dialects::canonical::Answer;
 use dialects::error::STREAM_CUT;
 use dialects::framing::MAX_FRAME;
 use dialects::translate::StreamWriter;
 use dialects::{
-    Decoder, DeltaKind, Event, FinishReason, Frame, Framing, PartKind, StreamProgress, StreamReader, UpstreamError,
+    Decoder, Event, FinishReason, Frame, Framing, FramingError, Remainder, StreamProgress, StreamReader, UpstreamError,
 };
-use domain::{Clock, Millis, Reason, Timestamp};
-use futures_util::StreamExt;
-use resilience::stream_watchdog::{Budgets, StreamWatchdog};
-use resilience::throughput_watchdog::{self, ThroughputWatchdog};
+use domain::{Millis, Reason};
 
-use crate::attempt::Overrun;
-use crate::deadline::Timer;
 use crate::memo::Keepsake;
+use crate::patience::{Patience, Waited};
+use crate::peek::Peeked;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
 
@@ -53,124 +48,123 @@ pub(crate) struct Read {
 
 /// The upstream's stream, read and not yet passed on.
 pub(crate) struct UpstreamStream {
-    body: upstream::Body,
+    body: Peeked,
     decoder: Decoder,
     reader: Box<dyn StreamReader + Send>,
     /// In whose words it is passed on; none, in the upstream's own bytes.
     writer: Option<Box<dyn StreamWriter>>,
+    /// There is a writer, or was one until it had written the end.
+    is_rewritten: bool,
+    /// What ends the stream where the upstream leaves that out; empty where a writer does.
+    end_marker: &'static str,
+    /// Its last frame lacks its end.
+    is_unclosed: bool,
+    /// The end of a JSON array in the upstream's own bytes, kept back until nothing can go wrong any more.
+    array_end: Option<BytesMut>,
     written: BytesMut,
     /// The answer so far, where a body is wanted or something of it is kept.
     folded: Option<Answer>,
     keepsake: Option<Keepsake>,
     redaction: Redaction,
-    timer: Timer,
-    /// Longest silence between chunks; zero, no limit.
-    idle: Millis,
-    watchdog: StreamWatchdog,
-    budgets: Budgets,
-    throughput: ThroughputWatchdog,
-    pace: throughput_watchdog::Config,
-    overrun: Option<Overrun>,
-    /// Since when nobody asks for more.
-    unasked_since: Timestamp,
-    /// How long, altogether, nobody did: the client was not ready for more, and the upstream is not to blame for that.
-    unasked: Millis,
+    patience: Patience,
     frames: Vec<Frame>,
     events: Vec<Event>,
     /// The terminal event, once it was seen: whatever follows, the answer is complete.
     pub(crate) finish: Option<FinishReason>,
+    /// The client was given all that is its due.
+    is_complete: bool,
+    /// The upstream closed, or is listened to no longer.
     ended: bool,
 }
 
 impl UpstreamStream {
     pub(crate) fn new(
-        body: upstream::Body,
+        body: Peeked,
         reader: Box<dyn StreamReader + Send>,
         framing: Framing,
-        clock: Arc<dyn Clock>,
-        limits: Limits,
+        patience: Patience,
         redaction: Redaction,
         writer: Option<Box<dyn StreamWriter>>,
     ) -> Self {
-        let now = clock.now();
         UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
             reader,
-            writer,
+            is_rewritten: writer.is_some(),
+            end_marker: "",
+            is_unclosed: false,
+            array_end: (framing == Framing::JsonArray && writer.is_none()).then(BytesMut::new),
             written: BytesMut::new(),
             folded: None,
+            writer,
             keepsake: None,
             redaction,
-            watchdog: StreamWatchdog::new(now),
-            throughput: ThroughputWatchdog::new(&limits.pace, now),
-            pace: limits.pace,
-            timer: Timer::new(clock),
-            idle: limits.idle,
-            budgets: limits.budgets,
-            overrun: limits.overrun,
-            unasked_since: now,
-            unasked: Millis::ZERO,
+            patience,
             frames: Vec::new(),
             events: Vec::new(),
             finish: None,
+            is_complete: false,
             ended: false,
         }
     }
 
-    /// The time as the watchdogs know it, which stands still while nobody asks for more.
-    fn watched(&self) -> Timestamp {
-        self.timer.now() - self.unasked
-    }
-
-    /// The next whole frames; `Ok(None)` at a good end.
+    /// The next whole frames; `Ok(None)` at a good end. The upstream may not have closed by then: see [`Self::linger`].
     pub(crate) async fn next(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
-        let now = self.timer.now();
-        self.unasked = self.unasked + now.since(self.unasked_since);
-        let read = self.read_on(now, recorder).await;
-        self.unasked_since = self.timer.now();
+        self.patience.begin();
+        let read = self.read_on(recorder).await;
+        self.patience.pause();
         read
     }
 
-    /// `heard`: when the upstream was last listened to.
-    async fn read_on(&mut self, mut heard: Timestamp, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
-        while !self.ended {
+    /// Reads on after the end, so that the connection can be used again: until the upstream closes, or for as long as it is
+    /// given. What still comes is the client's where it is told in the upstream's own bytes.
+    pub(crate) async fn linger(&mut self) -> Option<Bytes> {
+        self.patience.begin();
+        let mut late = Bytes::new();
+        while late.is_empty() && !self.ended {
+            self.frames.clear();
+            match self.patience.next(&mut self.body).await {
+                Ok(Waited::Chunk(chunk)) => self.ended = self.decoder.push(chunk, &mut self.frames).is_err(),
+                Ok(Waited::Closed) => {
+                    self.decoder.finish(&mut self.frames);
+                    self.ended = true;
+                }
+                Ok(Waited::Broken(_) | Waited::Enough) | Err(_) => self.ended = true,
+            }
+            if !self.is_rewritten {
+                late = joined(&self.frames, None);
+            }
+        }
+        self.patience.pause();
+        (!late.is_empty()).then_some(late)
+    }
+
+    /// Lingers to the end.
+    pub(crate) async fn drained(mut self) {
+        while self.linger().await.is_some() {}
+    }
+
+    async fn read_on(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
+        while !self.ended && !self.is_complete {
             self.frames.clear();
             let mut in_one = None;
-            let now = self.timer.now();
-            if let Some(overrun) = self.overrun.filter(|overrun| now >= overrun.at) {
-                return Err(StreamFailure::Overrun(overrun.limit));
-            }
-            let watched = self.watched();
-            if self.finish.is_none() && self.throughput.check(&self.pace, watched) {
-                return Err(self.too_slow());
-            }
-            let silent_at = (!self.idle.is_zero()).then(|| heard + self.idle);
-            let stalled_at = self.watchdog.next_deadline(&self.budgets).map(|at| at + self.unasked);
-            let judged_at = self.throughput.next_deadline(&self.pace, watched).map(|at| at + self.unasked);
-            let ends_at = self.overrun.map(|overrun| overrun.at);
-            let deadline = [silent_at, stalled_at, judged_at, ends_at].into_iter().flatten().min();
-            match self.timer.limit(self.body.next(), deadline).await {
-                None if let Some(overrun) = self.overrun.filter(|_| deadline == ends_at) => {
-                    return Err(StreamFailure::Overrun(overrun.limit));
+            match self.patience.next(&mut self.body).await? {
+                Waited::Chunk(chunk) => {
+                    in_one = (self.decoder.buffered() == 0).then(|| chunk.clone());
+                    match self.decoder.push(chunk, &mut self.frames) {
+                        Err(_) if self.finish.is_some() => self.ended = true,
+                        Err(error) => return Err(garbled(&error)),
+                        Ok(()) => {}
+                    }
                 }
-                None if deadline == stalled_at => return Err(self.stalled()),
-                None if deadline == silent_at => return Err(silent(self.idle)),
-                None => continue,
-                Some(None) => {
+                Waited::Closed => {
                     self.ended = true;
                     self.decoder.finish(&mut self.frames);
+                    self.is_unclosed = !self.frames.is_empty();
                 }
-                Some(Some(Ok(chunk))) => {
-                    heard = self.timer.now();
-                    in_one = (self.decoder.buffered() == 0).then(|| chunk.clone());
-                    self.decoder.push(chunk, &mut self.frames).map_err(|error| StreamFailure::Broken {
-                        reason: Reason::EmptyOrGarbled,
-                        message: error.to_string(),
-                    })?;
-                }
-                Some(Some(Err(_))) if self.finish.is_some() => self.ended = true,
-                Some(Some(Err(error))) => {
+                Waited::Enough => self.ended = true,
+                Waited::Broken(_) if self.finish.is_some() => self.ended = true,
+                Waited::Broken(error) => {
                     return Err(StreamFailure::Broken { reason: error.reason(), message: error.to_string() });
                 }
             }
@@ -185,29 +179,32 @@ impl UpstreamStream {
     /// `in_one`: the chunk that holds all the frames' bytes, from its first on.
     fn read_frames(&mut self, in_one: Option<Bytes>, recorder: &mut Recorder) -> Read {
         let mut read = Read::default();
-        if self.writer.is_none() {
+        self.keep_array_open();
+        if !self.is_rewritten {
             read.bytes = joined(&self.frames, in_one);
         }
         if let Some(writer) = &mut self.writer {
-            writer.at(self.timer.now());
+            writer.at(self.patience.now());
         }
         let frames = std::mem::take(&mut self.frames);
         for frame in &frames {
             self.events.clear();
             self.reader.push(frame, &mut self.events);
             for event in std::mem::take(&mut self.events) {
-                self.pace_of(&event);
-                if event.is_output() {
-                    self.watchdog.on_output();
-                } else if event.is_progress() {
-                    self.watchdog.on_progress(self.watched());
-                }
+                self.patience.note(&event);
                 self.pass_on(&event);
                 note(event, recorder, &mut read, &mut self.finish);
             }
+            if read.stated.is_none() && self.has_gap() {
+                read.stated = Some(UpstreamError::garbled("a frame of the stream could not be read"));
+                break;
+            }
         }
         self.frames = frames;
-        if self.writer.is_some() {
+        if read.stated.is_none() {
+            self.note_remainder();
+        }
+        if self.is_rewritten {
             read.bytes = self.written.split().freeze();
         }
         if read.meaningful {
@@ -220,42 +217,54 @@ impl UpstreamStream {
         read
     }
 
-    /// Text is what the throughput is measured by; thinking and tool calls are work without any.
-    fn pace_of(&mut self, event: &Event) {
-        if !self.pace.enabled {
-            return;
+    /// An array is closed when its answer has ended, or with an error as its last element; an element that broke off is none.
+    fn keep_array_open(&mut self) {
+        let Some(end) = &mut self.array_end else { return };
+        if self.ended && self.finish.is_none() {
+            self.frames.retain(|frame| frame.is_comment);
         }
-        match event {
-            Event::Delta { kind: DeltaKind::Text | DeltaKind::Refusal, text, .. } => {
-                self.throughput.on_text(&self.pace, text.len(), self.watched());
-            }
-            Event::Delta { kind: DeltaKind::Reasoning | DeltaKind::Signature | DeltaKind::Arguments, .. }
-            | Event::PartStarted {
-                kind: PartKind::Reasoning | PartKind::RedactedReasoning | PartKind::ToolCall { .. } | PartKind::Opaque,
-                ..
-            } => self.throughput.on_other_work(),
-            Event::PartStarted { kind: PartKind::Text | PartKind::Refusal, .. }
-            | Event::Started { .. }
-            | Event::PartEnded { .. }
-            | Event::Usage(_)
-            | Event::Finished(_)
-            | Event::Failed(_)
-            | Event::KeepAlive => {}
+        let elements = self.frames.iter().rposition(|frame| !frame.is_comment).map_or(0, |last| last + 1);
+        self.frames.drain(elements..).for_each(|frame| end.extend_from_slice(&frame.raw));
+    }
+
+    /// A piece of the answer could not be read, and nobody would miss it. The upstream's own bytes are passed on as they are, a
+    /// frame that breaks off at the end is a stream that does, and after the end of the answer no piece of it can be missing.
+    fn has_gap(&self) -> bool {
+        let retold = self.is_rewritten || self.folded.is_some();
+        retold && !self.ended && self.finish.is_none() && self.reader.is_garbled()
+    }
+
+    /// The client has its end as soon as the upstream said that nothing follows, whenever that closes.
+    fn note_remainder(&mut self) {
+        let remainder = self.reader.remainder();
+        self.patience.note_remainder(remainder);
+        if remainder == Remainder::Nothing && !self.is_complete {
+            self.complete();
         }
     }
 
-    fn too_slow(&self) -> StreamFailure {
-        let floor = self.pace.min_useful_bytes_per_second;
-        StreamFailure::TooSlow(format!("the stream brought less than {floor} bytes of text a second"))
-    }
-
-    fn stalled(&self) -> StreamFailure {
-        let message = "the stream stayed open but brought no output in time".to_owned();
-        StreamFailure::Broken { reason: Reason::ContentStall, message }
+    /// The answer is whole: what the writer kept back is written, and its end marker.
+    fn complete(&mut self) {
+        self.is_complete = true;
+        if let (Some(keepsake), Some(answer)) = (self.keepsake.take(), &self.folded) {
+            keepsake.keep(answer);
+        }
+        if let Some(mut writer) = self.writer.take() {
+            writer.at(self.patience.now());
+            writer.end(&mut self.written);
+        } else if let Some(end) = self.array_end.take() {
+            self.written.extend_from_slice(if end.is_empty() { b"]" } else { &end });
+        } else if self.reader.remainder() == Remainder::Counts && !self.end_marker.is_empty() {
+            self.written.extend_from_slice(if self.is_unclosed { b"\n\n" } else { b"" });
+            self.written.extend_from_slice(self.end_marker.as_bytes());
+        }
     }
 
     /// Asks the reader whether the answer was complete.
     fn at_end(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
+        if self.is_complete {
+            return Ok(None);
+        }
         let mut read = Read::default();
         self.events.clear();
         self.reader.end(&mut self.events);
@@ -267,25 +276,29 @@ impl UpstreamStream {
             Some(error) if self.finish.is_none() => return Err(StreamFailure::Stated(error)),
             Some(_) | None => {}
         }
-        if let (Some(keepsake), Some(answer)) = (self.keepsake.take(), &self.folded) {
-            keepsake.keep(answer);
-        }
-        // What the writer kept back, and its end marker: once.
-        let Some(mut writer) = self.writer.take() else { return Ok(None) };
-        writer.at(self.timer.now());
-        writer.end(&mut self.written);
+        self.complete();
         let bytes = self.written.split().freeze();
         Ok((!bytes.is_empty()).then(|| Read { bytes, ..Read::default() }))
     }
 
     /// Whether the client is told in other words than the upstream's own.
     pub(crate) fn is_rewritten(&self) -> bool {
-        self.writer.is_some()
+        self.is_rewritten
+    }
+
+    /// Whether all of a good answer was handed out: nothing that comes now can change it.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// How far the client has come that was given everything so far.
     pub(crate) fn progress(&self) -> StreamProgress<'_> {
         self.writer.as_ref().map_or_else(|| self.reader.progress(), |writer| writer.progress())
+    }
+
+    /// A client that is told in the upstream's own bytes waits for this at the end, also where the upstream leaves it out.
+    pub(crate) fn close_with(&mut self, end_marker: &'static str) {
+        self.end_marker = end_marker;
     }
 
     /// Something of the answer is kept once it is whole.
@@ -349,8 +362,8 @@ fn joined(frames: &[Frame], in_one: Option<Bytes>) -> Bytes {
     all.freeze()
 }
 
-fn silent(limit: Millis) -> StreamFailure {
-    StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message: format!("nothing came for {limit}") }
+fn garbled(error: &FramingError) -> StreamFailure {
+    StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message: error.to_string() }
 }
 
 /// What was held, or why the attempt failed before it promised anything.
@@ -398,17 +411,4 @@ fn early_eof(failure: StreamFailure) -> StreamFailure {
         | StreamFailure::TooSlow(_)
         | StreamFailure::Overrun(_)) => other,
     }
-}
-
-/// How long a stream may take.
-#[derive(Clone, Debug)]
-pub(crate) struct Limits {
-    /// Without a single byte.
-    pub(crate) idle: Millis,
-    /// Without anything useful.
-    pub(crate) budgets: Budgets,
-    /// With too little.
-    pub(crate) pace: throughput_watchdog::Config,
-    /// Altogether, from the dispatch on.
-    pub(crate) overrun: Option<Overrun>,
 }

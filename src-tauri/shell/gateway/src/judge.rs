@@ -11,6 +11,7 @@ use dialects::UpstreamError;
 use dialects::error::{EMPTY_OR_GARBLED, STREAM_CUT};
 use domain::{Candidate, Clock, Millis, Nature, Outcome, ProviderId, Reason, Timestamp};
 use http::HeaderMap;
+use http::header::RETRY_AFTER;
 use jiff::tz::TimeZone;
 use resilience::failure::error_rules::operator_rules;
 use resilience::failure::{Context, Diagnosis, ErrorRule, Reply, Rules};
@@ -43,6 +44,8 @@ pub(crate) struct Judge {
     nature: Nature,
     operator: Arc<OperatorRules>,
     clock: Arc<dyn Clock>,
+    /// What the head of a good reply says about trying again, should an error be in it.
+    head: HeaderMap,
 }
 
 impl Judge {
@@ -53,6 +56,15 @@ impl Judge {
             nature: candidate.nature.clone(),
             operator: gateway.operator_rules(),
             clock: Arc::clone(gateway.clock()),
+            head: HeaderMap::new(),
+        }
+    }
+
+    /// The reply is good as far as its head. An error inside is read with the wait that this names, as that of a bad one
+    /// would be (decision 15).
+    pub(crate) fn note_head(&mut self, headers: &HeaderMap) {
+        if let Some(wait) = headers.get(RETRY_AFTER) {
+            self.head.insert(RETRY_AFTER, wait.clone());
         }
     }
 
@@ -90,7 +102,8 @@ impl Judge {
                 Some(EMPTY_OR_GARBLED) => self.transport(Reason::EmptyOrGarbled, &error.message),
                 Some(_) | None => {
                     let status = error.status.unwrap_or(502);
-                    self.http(status, &HeaderMap::new(), &error.message, error, &error.message)
+                    let body = if error.body.is_empty() { &error.message } else { &error.body };
+                    self.http(status, &self.head, body, error, &error.message)
                 }
             },
         }

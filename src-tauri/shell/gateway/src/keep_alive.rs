@@ -161,7 +161,8 @@ fn told(request: &ClientRequest, head: &Parts, body: &[u8]) -> Bytes {
     request.client.write_stream_error(&body, progress)
 }
 
-/// Only signs of life were sent. A Responses client knows of failed answers alone (1.9), so there is one, of the request's name.
+/// Only signs of life were sent. A Responses client knows of failed answers alone (1.9), so there is one, of the request's name:
+/// it is announced with its failure (1.8).
 fn progress(request: &ClientRequest) -> StreamProgress<'_> {
     StreamProgress::Opened {
         response_id: request.id.as_str(),

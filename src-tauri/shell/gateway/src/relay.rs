@@ -30,7 +30,7 @@ pub(crate) struct Relay {
     recorder: Recorder,
     attempt: Option<Attempt>,
     client: Client,
-    /// Frames are elements of one JSON array: an error event would not be JSON.
+    /// Frames are elements of one JSON array: an error is its last.
     array: bool,
     request: RequestId,
     status: u16,
@@ -92,6 +92,8 @@ impl Relay {
         let end = self.fail(&failure);
         if !self.told {
             self.held.push_back(self.error_event(&end));
+        } else if self.array {
+            self.held.push_back(Bytes::from_static(b"]"));
         }
     }
 
@@ -114,7 +116,12 @@ impl Relay {
 
     async fn next_piece(&mut self) -> Option<Bytes> {
         if let Some(held) = self.held.pop_front() {
+            self.note_end();
             return Some(held);
+        }
+        if self.stream.is_complete() {
+            self.note_end();
+            return self.stream.linger().await;
         }
         self.attempt.as_ref()?;
         match self.stream.next(&mut self.recorder).await {
@@ -122,6 +129,7 @@ impl Relay {
                 if let Some(error) = read.stated.take() {
                     self.fail_after_held(error);
                 }
+                self.note_end();
                 Some(read.bytes)
             }
             Ok(None) => {
@@ -131,8 +139,16 @@ impl Relay {
             Err(failure) => {
                 let told = self.told;
                 let end = self.fail(&failure);
-                if told || self.array { None } else { Some(self.error_event(&end)) }
+                (!told).then(|| self.error_event(&end))
             }
+        }
+    }
+
+    /// The attempt has succeeded with the last of its answer, whenever its upstream closes and whether the client waits for
+    /// that.
+    fn note_end(&mut self) {
+        if self.held.is_empty() && self.stream.is_complete() {
+            self.succeed();
         }
     }
 
@@ -167,9 +183,19 @@ impl Relay {
         BadEnd { status, code, message }
     }
 
+    /// The error as the last element of the array, and its end.
+    fn last_element(&self, error: &[u8]) -> Bytes {
+        let has_elements = !self.stream.is_rewritten() || self.stream.progress() != StreamProgress::NothingSent;
+        let before: &[u8] = if has_elements { b",\r\n" } else { b"[" };
+        Bytes::from([before, error, b"]"].concat())
+    }
+
     fn error_event(&self, end: &BadEnd<'_>) -> Bytes {
         let body =
             ErrorBody { request_id: Some(self.request.as_str()), ..ErrorBody::new(end.status, end.code, &end.message) };
+        if self.array {
+            return self.last_element(&self.client.write_error(&body));
+        }
         let progress = match self.stream.progress() {
             StreamProgress::ContentSent if self.reads_errors => StreamProgress::NothingSent,
             progress => progress,

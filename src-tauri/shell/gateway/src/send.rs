@@ -5,13 +5,15 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use dialects::thoughts::{Thoughts, is_refusal_of_thoughts};
-use dialects::{FinishReason, Framing, UpstreamError};
+use dialects::{FinishReason, Framing, UpstreamError, end_marker};
 use domain::{Millis, Operation, ProviderClass, Reason};
+use futures_util::Stream;
 use http::header::CONTENT_TYPE;
+use http::response::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::stream_watchdog::{self, Budgets};
 use resilience::tool_limit;
-use upstream::{Call, Payload, Target};
+use upstream::{Call, Payload, Target, TransportError};
 
 use crate::accounts;
 use crate::attempt::{Attempt, Overrun};
@@ -21,10 +23,12 @@ use crate::failed::{
     Failed, kept_here, not_built, not_translated, passable, restated, stream_failure, transport_failure,
 };
 use crate::gateway::Gateway;
-use crate::hold::{Held, Limits, StreamFailure, UpstreamStream, hold};
+use crate::hold::{Held, StreamFailure, UpstreamStream, hold};
 use crate::ingress::ClientRequest;
 use crate::judge::Judge;
 use crate::memo::Keepsake;
+use crate::patience::{Limits, Patience};
+use crate::peek::{Hint, Peeked, peek};
 use crate::plan::Step;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
@@ -103,7 +107,7 @@ async fn send_unlimited(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let target = gateway.target_at(&step.entry, &step.provider);
-    let judge = Judge::new(gateway, &step.provider, &step.candidate);
+    let mut judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated =
         translate(gateway, request, step, wish).await.map_err(|refusal| not_translated(&judge, &refusal))?;
     recorder.warn(translated.warnings);
@@ -132,6 +136,7 @@ async fn send_unlimited(
         }
         return Err(failed);
     }
+    judge.note_head(response.headers());
     let back = Back::new(gateway, request, step, translated.ids);
     let keepsake = (!is_native).then(|| {
         let facts = exchange::target(step, &gateway.settings().translation);
@@ -147,11 +152,30 @@ async fn send_unlimited(
         takes_empty: wish.takes_empty,
         overrun: attempt.overrun(),
     };
-    match framing(request, step.operation, response.headers()) {
-        Some(framing) if request.stream => held_stream(exchange, judge, response, framing, recorder).await,
-        Some(framing) => folded(exchange, &judge, response, framing, recorder).await,
-        None => whole(exchange, &judge, response, recorder).await,
+    let (head, body) = response.into_parts();
+    if !step.operation.generates() {
+        return whole(exchange, &judge, head, body, recorder).await;
     }
+    let hint = Hint::new(request, step.operation, &head.headers);
+    let mut patience = exchange.patience(hint);
+    let peeked = peek(body, hint, &mut patience).await;
+    let (kind, body) = peeked.map_err(|failure| stream_failure(&judge, &failure))?;
+    let Some(framing) = kind else { return whole(exchange, &judge, head, body, recorder).await };
+    let incoming = Incoming { head: &head, body, framing, patience, hint };
+    if request.stream {
+        held_stream(exchange, judge, incoming, recorder).await
+    } else {
+        folded(exchange, &judge, incoming, recorder).await
+    }
+}
+
+/// A stream on its way in.
+struct Incoming<'a> {
+    head: &'a Parts,
+    body: Peeked,
+    framing: Framing,
+    patience: Patience,
+    hint: Hint,
 }
 
 /// What both ends of one attempt speak.
@@ -180,12 +204,26 @@ impl Exchange<'_> {
         })
     }
 
-    fn stream(&self, body: upstream::Body, framing: Framing, writes: bool) -> UpstreamStream {
-        let clock = std::sync::Arc::clone(self.gateway.clock());
-        let limits = Limits { overrun: self.overrun, ..limits(self.gateway, self.request, self.target) };
+    /// Whole answers may take their time.
+    fn patience(&self, hint: Hint) -> Patience {
+        let mut limits = Limits { overrun: self.overrun, ..limits(self.gateway, self.request, self.target) };
+        if !hint.promises_stream() {
+            limits.budgets = Budgets { readiness: Millis::ZERO, stall: Millis::ZERO };
+        }
+        Patience::new(std::sync::Arc::clone(self.gateway.clock()), limits)
+    }
+
+    /// Whether a stream cut into frames like this is what the client reads, byte for byte.
+    fn passes(&self, framing: Framing) -> bool {
+        let expected = if self.back.is_array() { Framing::JsonArray } else { Framing::Sse };
+        self.is_native() && framing == expected
+    }
+
+    fn stream(&self, incoming: Incoming<'_>, writes: bool) -> UpstreamStream {
         let writer = writes.then(|| self.back.writer());
         let reader = self.back.reader(self.upstream.dialect());
-        UpstreamStream::new(body, reader, framing, clock, limits, Redaction::of(self.target), writer)
+        let Incoming { body, framing, patience, .. } = incoming;
+        UpstreamStream::new(body, reader, framing, patience, Redaction::of(self.target), writer)
     }
 }
 
@@ -213,26 +251,18 @@ async fn respond(
     }
 }
 
-/// How the answer is cut into frames; `None` for a whole body.
-fn framing(request: &ClientRequest, upstream: Operation, headers: &HeaderMap) -> Option<Framing> {
-    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    if media.to_ascii_lowercase().starts_with("text/event-stream") {
-        return Some(Framing::Sse);
-    }
-    let is_native = upstream == request.operation;
-    let array = is_native && upstream == Operation::StreamGenerateContent && !request.gemini_sse;
-    (request.stream && array).then_some(Framing::JsonArray)
-}
-
 async fn held_stream(
     mut exchange: Exchange<'_>,
     judge: Judge,
-    response: http::Response<upstream::Body>,
-    framing: Framing,
+    incoming: Incoming<'_>,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let (head, body) = response.into_parts();
-    let mut stream = exchange.stream(body, framing, !exchange.is_native());
+    let (head, framing, hint) = (incoming.head, incoming.framing, incoming.hint);
+    let passes = exchange.passes(framing);
+    let mut stream = exchange.stream(incoming, !passes);
+    if passes && framing == Framing::Sse {
+        stream.close_with(end_marker(exchange.upstream.dialect()));
+    }
     if let Some(keepsake) = exchange.keepsake.take() {
         stream.keep(keepsake);
     }
@@ -243,8 +273,8 @@ async fn held_stream(
         Held::Failed(failure) => return Err(stream_failure(&judge, &failure)),
     };
     let mut headers = response_headers::from_upstream(&head.headers);
-    let array = if exchange.is_native() { framing == Framing::JsonArray } else { exchange.back.is_array() };
-    if !exchange.is_native() {
+    let array = exchange.back.is_array();
+    if !passes || (framing == Framing::Sse && !hint.says_events()) {
         headers.insert(CONTENT_TYPE, exchange.back.stream_type());
     }
     Ok(Served::Stream(Box::new(Committed { stream, held, stated, status: head.status, headers, array, judge })))
@@ -276,10 +306,10 @@ fn limits(gateway: &Gateway, request: &ClientRequest, target: &Target) -> Limits
 async fn whole(
     mut exchange: Exchange<'_>,
     judge: &Judge,
-    response: http::Response<upstream::Body>,
+    head: Parts,
+    body: impl Stream<Item = Result<Bytes, TransportError>> + Unpin,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let (head, body) = response.into_parts();
     let keepsake = exchange.keepsake.take();
     let Exchange { gateway, request, target, upstream, back, .. } = &exchange;
     let body = collect(gateway, &head.headers, body).await.map_err(|failure| stream_failure(judge, &failure))?;
@@ -294,8 +324,14 @@ async fn whole(
     }
     recorder.first_token();
     recorder.output_bytes += body.len() as u64;
+    // What had to be mended to be read could not be read by a client either.
+    let body = inspection.mended.unwrap_or(body);
     let mut headers = response_headers::from_upstream(&head.headers);
     let body = if exchange.is_native() && !request.stream {
+        let says_json = headers.get(CONTENT_TYPE).is_some_and(|media| media.as_bytes().starts_with(JSON.as_bytes()));
+        if request.operation.generates() && !says_json {
+            headers.insert(CONTENT_TYPE, JSON);
+        }
         body
     } else {
         headers.insert(CONTENT_TYPE, if request.stream { back.stream_type() } else { JSON });
@@ -314,12 +350,11 @@ async fn whole(
 async fn folded(
     exchange: Exchange<'_>,
     judge: &Judge,
-    response: http::Response<upstream::Body>,
-    framing: Framing,
+    incoming: Incoming<'_>,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let (head, body) = response.into_parts();
-    let mut stream = exchange.stream(body, framing, false);
+    let head = incoming.head;
+    let mut stream = exchange.stream(incoming, false);
     let folded = stream.fold(recorder).await.map_err(|failure| stream_failure(judge, &failure))?;
     if folded.parts.is_empty() && !exchange.may_be_empty(folded.finish) {
         return Err(transport_failure(judge, Reason::EmptyOrGarbled, "the answer was empty"));
@@ -330,7 +365,16 @@ async fn folded(
     if let Some(keepsake) = exchange.keepsake {
         keepsake.keep(&folded);
     }
+    let_close(exchange.gateway, stream).await;
     Ok(answer(head.status, headers, body))
+}
+
+/// The answer is there, and the stream may not have closed: nobody waits for that.
+async fn let_close(gateway: &Gateway, stream: UpstreamStream) {
+    let mut closing = Box::pin(stream.drained());
+    if futures_util::poll!(&mut closing).is_pending() {
+        gateway.tracker().spawn(closing);
+    }
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -340,6 +384,12 @@ fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Served {
     *answer.status_mut() = status;
     *answer.headers_mut() = headers;
     Served::Whole(answer)
+}
+
+/// The status as a client may see it: 499 says that the client has gone, and is nobody's but our own log's (gateway
+/// specification, 1.8).
+fn shown(status: StatusCode) -> StatusCode {
+    if status.as_u16() == 499 { StatusCode::BAD_GATEWAY } else { status }
 }
 
 async fn refused(
@@ -361,7 +411,7 @@ async fn refused(
     let message = redaction.text(&error.message);
     let text = String::from_utf8_lossy(&body);
     let diagnosis = judge.http(head.status.as_u16(), &head.headers, &text, &error, &message);
-    let status = restated(&diagnosis).unwrap_or(head.status);
+    let status = shown(restated(&diagnosis).unwrap_or(head.status));
     let refusal =
         (status == head.status).then(|| passable(request, step.operation.dialect(), &head, body, &error)).flatten();
     let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);

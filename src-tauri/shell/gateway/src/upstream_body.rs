@@ -2,8 +2,10 @@
 
 use bytes::Bytes;
 use domain::Reason;
+use futures_util::Stream;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
+use upstream::TransportError;
 
 use crate::gateway::Gateway;
 use crate::hold::StreamFailure;
@@ -18,7 +20,7 @@ const WHOLE_BODY: u64 = 256 * 1024 * 1024;
 pub(crate) async fn collect(
     gateway: &Gateway,
     headers: &HeaderMap,
-    body: upstream::Body,
+    body: impl Stream<Item = Result<Bytes, TransportError>> + Unpin,
 ) -> Result<Bytes, StreamFailure> {
     let idle = gateway.settings().network.stream_idle_timeout;
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);

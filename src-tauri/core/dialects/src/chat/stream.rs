@@ -6,10 +6,11 @@
 //! repeat.
 
 use crate::error::{StreamProgress, read_in_stream};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{Text, Whole, position, some_string, str_of};
-use crate::parts::{Course, Parts, delta};
+use crate::mended::{self, Unread};
+use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::arguments::Arguments;
 use super::wire::{Choice, Chunk, Function, Message, ToolCall, arguments_text, finish_reason};
@@ -58,23 +59,23 @@ enum CallState {
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
         let from = out.len();
-        if frame.data.is_empty() || self.course.is_over() && frame.data.trim_ascii() == b"[DONE]" {
+        if frame.data.is_empty() {
             return;
         }
-        if frame.data.trim_ascii() == b"[DONE]" {
-            self.finish(FinishReason::End, out);
+        if frame.data.trim_ascii() == END_MARKER {
+            if !self.course.is_over() {
+                self.finish(FinishReason::End, out);
+            }
+            self.course.mark();
         } else if frame.event.as_deref() == Some("error") {
             self.course.fail(read_in_stream(&frame.data), out);
         } else {
-            let chunk =
-                std::str::from_utf8(&frame.data).ok().and_then(|text| serde_json::from_str::<Chunk<'_>>(text).ok());
-            match chunk {
-                Some(chunk) if chunk.is_error() => self.course.fail(read_in_stream(&frame.data), out),
-                Some(chunk) if !chunk.is_foreign() => self.chunk(&chunk, out),
-                Some(_) | None => {
-                    self.course.drop_frame();
-                    return;
-                }
+            let mut room = String::new();
+            match mended::read::<Chunk<'_>>(&frame.data, &mut room) {
+                Ok(chunk) if chunk.is_error() => self.course.fail(read_in_stream(&frame.data), out),
+                Ok(chunk) if !chunk.is_foreign() => self.chunk(&chunk, out),
+                Ok(_) => return self.course.drop_frame(Unread::Foreign),
+                Err(why) => return self.course.drop_frame(why),
             }
         }
         self.course.note(&out[from..]);
@@ -86,6 +87,14 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.course.is_garbled()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.course.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {
@@ -123,6 +132,8 @@ impl Reader {
     }
 
     fn choice(&mut self, choice: &Choice<'_>, out: &mut Vec<Event>) {
+        let (number, finish) = (position(choice.index).unwrap_or(0), str_of(&choice.finish_reason));
+        self.course.note_answer(number, !finish.is_empty());
         if self.course.is_over() {
             return;
         }
@@ -130,11 +141,9 @@ impl Reader {
             self.course.fail(read_in_stream(error.get().as_bytes()), out);
             return;
         }
-        let number = position(choice.index).unwrap_or(0);
         if let Some(message) = choice.delta.as_ref().or(choice.message.as_ref()) {
             self.message(number, message, out);
         }
-        let finish = str_of(&choice.finish_reason);
         if !finish.is_empty() {
             match finish_reason(finish) {
                 Ok(reason) => self.finish(reason, out),

@@ -81,6 +81,8 @@ pub struct UpstreamError {
     pub message: String,
     /// The wait the body asks for, as written: `37s`, `1500ms`, an ISO instant.
     pub retry_after_text: Option<String>,
+    /// The JSON that says so, at most [`MAX_MESSAGE`] bytes of it; empty where it is none.
+    pub body: String,
 }
 
 /// Bound of [`UpstreamError::message`], in bytes.
@@ -207,7 +209,7 @@ impl UpstreamError {
     }
 
     /// An answer that is not of the dialect.
-    pub(crate) fn garbled(message: &str) -> UpstreamError {
+    pub fn garbled(message: &str) -> UpstreamError {
         UpstreamError {
             code: Some(EMPTY_OR_GARBLED.to_owned()),
             message: message.to_owned(),

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{EMPTY_OR_GARBLED, MAX_MESSAGE, UpstreamError};
 use crate::gemini::error::OWN_DOMAIN;
+use crate::mended::mended;
 
 /// Reads the body of an error reply with HTTP `status`. Never fails: what is no known shape is taken as text.
 pub fn read(status: u16, body: &[u8]) -> UpstreamError {
@@ -34,10 +35,16 @@ pub(crate) fn no_answer(body: &[u8]) -> UpstreamError {
 }
 
 fn read_any(body: &[u8]) -> UpstreamError {
-    let mut error = match serde_json::from_slice::<Value>(body) {
-        Ok(value) => read_value(&value),
-        Err(error) => {
-            let message = Some(body).filter(|_| error.is_eof()).and_then(cut_message);
+    let strictly = serde_json::from_slice::<Value>(body);
+    let is_cut = strictly.as_ref().is_err_and(serde_json::Error::is_eof);
+    let value = strictly.ok().or_else(|| {
+        let mended = mended(&body[..body.len().min(4 * MAX_MESSAGE)]).ok()?;
+        serde_json::from_str(&mended).ok()
+    });
+    let mut error = match value {
+        Some(value) => UpstreamError { body: beginning(body), ..read_value(&value) },
+        None => {
+            let message = Some(body).filter(|_| is_cut).and_then(cut_message);
             UpstreamError { message: message.unwrap_or_else(|| plain_text(body)), ..UpstreamError::default() }
         }
     };
@@ -63,6 +70,7 @@ fn read_value(value: &Value) -> UpstreamError {
         message: message(value, inner),
         retry_after_text: retry_after(inner).or_else(|| retry_after(value)),
         status: None,
+        body: String::new(),
     };
     error.status = implied_status(inner, &error);
     // Gemini repeats the HTTP status as `code`; the telling word is `status`, and where another gateway of this kind
@@ -220,6 +228,11 @@ fn cut_message(body: &[u8]) -> Option<String> {
     // What was cut within an escape is whole again without it.
     let pieces = [whole.len()].into_iter().chain(whole.rfind('\\'));
     pieces.into_iter().find_map(|length| serde_json::from_str(&format!("\"{}\"", &whole[..length])).ok())
+}
+
+/// The body, or as much of it as is kept.
+fn beginning(body: &[u8]) -> String {
+    String::from_utf8_lossy(&body[..body.len().min(MAX_MESSAGE)]).into_owned()
 }
 
 fn shorten(message: &mut String) {

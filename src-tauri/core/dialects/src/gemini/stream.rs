@@ -5,10 +5,11 @@
 //! that is open.
 
 use crate::error::{StreamProgress, UpstreamError, read_in_stream};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{position, some_string, str_of};
-use crate::parts::{Course, Parts, delta};
+use crate::mended::{self, Unread};
+use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{Answer, Candidate, FunctionCall, Part, finish_reason};
 
@@ -30,20 +31,22 @@ enum Key {
 
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
-        if frame.data.is_empty() || frame.data.trim_ascii() == b"[DONE]" {
+        if frame.data.is_empty() {
+            return;
+        }
+        if frame.data.trim_ascii() == END_MARKER {
+            self.course.mark();
             return;
         }
         let from = out.len();
-        let text = std::str::from_utf8(&frame.data).ok();
-        match text.and_then(|text| serde_json::from_str::<Answer<'_>>(text).ok()) {
-            Some(chunk) if chunk.error.is_some() || chunk.inner().error.is_some() => {
+        let mut room = String::new();
+        match mended::read::<Answer<'_>>(&frame.data, &mut room) {
+            Ok(chunk) if chunk.error.is_some() || chunk.inner().error.is_some() => {
                 self.course.fail(read_in_stream(&frame.data), out);
             }
-            Some(chunk) if !chunk.inner().is_foreign() => self.chunk(chunk.inner(), out),
-            Some(_) | None => {
-                self.course.drop_frame();
-                return;
-            }
+            Ok(chunk) if !chunk.inner().is_foreign() => self.chunk(chunk.inner(), out),
+            Ok(_) => return self.course.drop_frame(Unread::Foreign),
+            Err(why) => return self.course.drop_frame(why),
         }
         self.course.note(&out[from..]);
     }
@@ -54,6 +57,14 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.course.is_garbled()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.course.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {
@@ -76,15 +87,16 @@ impl Reader {
     }
 
     fn candidate(&mut self, candidate: &Candidate<'_>, out: &mut Vec<Event>) {
+        let (number, finish) = (position(candidate.index).unwrap_or(0), str_of(&candidate.finish_reason));
+        self.course.note_answer(number, !finish.is_empty());
         if self.course.is_over() {
             return;
         }
-        let number = position(candidate.index).unwrap_or(0);
         let parts = candidate.content.as_ref().and_then(|content| content.parts.as_ref());
         for part in parts.into_iter().flatten() {
             self.part(number, part, out);
         }
-        match finish_reason(str_of(&candidate.finish_reason)) {
+        match finish_reason(finish) {
             Some(Ok(reason)) => self.finish(reason, out),
             Some(Err(value)) => {
                 let mut error = UpstreamError::failed_finish(value);

@@ -7,10 +7,11 @@
 use domain::Usage;
 
 use crate::error::{StreamProgress, read_in_stream};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{position, some_string, str_of};
-use crate::parts::{Course, Parts, delta};
+use crate::mended::{self, Unread};
+use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{self, Block, Delta, Message, TokenCounts, stop_reason};
 
@@ -26,14 +27,18 @@ pub(crate) struct Reader {
 
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
-        if frame.data.is_empty() || frame.data.trim_ascii() == b"[DONE]" {
+        if frame.data.is_empty() {
+            return;
+        }
+        if frame.data.trim_ascii() == END_MARKER {
+            self.course.mark();
             return;
         }
         let from = out.len();
-        let text = std::str::from_utf8(&frame.data).ok();
-        let Some(event) = text.and_then(|text| serde_json::from_str::<wire::Event<'_>>(text).ok()) else {
-            self.course.drop_frame();
-            return;
+        let mut room = String::new();
+        let event = match mended::read::<wire::Event<'_>>(&frame.data, &mut room) {
+            Ok(event) => event,
+            Err(why) => return self.course.drop_frame(why),
         };
         let kind = match str_of(&event.kind) {
             "" => frame.event.as_deref().unwrap_or_default(),
@@ -42,7 +47,7 @@ impl StreamReader for Reader {
         if self.event(kind, &event, frame, out) {
             self.course.note(&out[from..]);
         } else {
-            self.course.drop_frame();
+            self.course.drop_frame(Unread::Foreign);
         }
     }
 
@@ -52,6 +57,14 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.course.is_garbled()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.course.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {
@@ -98,7 +111,10 @@ impl Reader {
                     self.finish(stop_reason(reason), out);
                 }
             }
-            "message_stop" => self.finish(FinishReason::End, out),
+            "message_stop" => {
+                self.finish(FinishReason::End, out);
+                self.course.mark();
+            }
             "ping" => out.push(Event::KeepAlive),
             "error" => self.course.fail(read_in_stream(&frame.data), out),
             _ => return false,

@@ -8,7 +8,7 @@ use super::output::{Fault, Response};
 use crate::error::{ErrorBody, StreamProgress, sse_frame};
 
 #[derive(Serialize)]
-struct Failed<'a> {
+struct OfResponse<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     sequence_number: u64,
@@ -35,14 +35,24 @@ pub(crate) fn write_stream(body: &ErrorBody<'_>, progress: StreamProgress<'_>) -
                 retry_after: body.retry_after_seconds.filter(|_| !body.details_say_when()),
                 details: body.details,
             };
+            // The announcement has the number 0: where that is still free, nobody knows of the response that fails.
+            let opening = (sequence_number == 0).then(|| {
+                let response = Response::new(response_id, model, created_at, None, &[], None);
+                event("response.created", 0, response)
+            });
             let response = Response::failed(response_id, model, created_at, fault);
-            sse_frame(Some("response.failed"), &Failed { kind: "response.failed", sequence_number, response })
+            let failed = event("response.failed", sequence_number.max(1), response);
+            opening.map_or(failed.clone(), |opening| [opening, failed].concat().into())
         }
         StreamProgress::NothingSent | StreamProgress::ContentSent => {
             let (code, message) = (body.code_or_usual(), body.message);
             sse_frame(Some("error"), &Unopened { kind: "error", code, message, param: None, sequence_number: 0 })
         }
     }
+}
+
+fn event(kind: &'static str, sequence_number: u64, response: Response<'_>) -> Bytes {
+    sse_frame(Some(kind), &OfResponse { kind, sequence_number, response })
 }
 
 /// The same with the members of an upstream's own error.

@@ -5,10 +5,11 @@
 //! passed on, and items that were seen are not read again from the final response.
 
 use crate::error::{StreamProgress, UpstreamError, read_in_stream};
-use crate::event::{DeltaKind, Event, FinishReason, PartKind, StreamReader};
+use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
 use crate::lenient::{count, position, some_string, str_of};
-use crate::parts::{Course, Parts, delta};
+use crate::mended::{self, Unread};
+use crate::parts::{Course, END_MARKER, Parts, delta};
 
 use super::wire::{self, Item, ItemKind, Response};
 
@@ -52,14 +53,18 @@ enum Key {
 
 impl StreamReader for Reader {
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>) {
-        if frame.data.is_empty() || frame.data.trim_ascii() == b"[DONE]" {
+        if frame.data.is_empty() {
+            return;
+        }
+        if frame.data.trim_ascii() == END_MARKER {
+            self.course.mark();
             return;
         }
         let from = out.len();
-        let text = std::str::from_utf8(&frame.data).ok();
-        let Some(event) = text.and_then(|text| serde_json::from_str::<wire::Event<'_>>(text).ok()) else {
-            self.course.drop_frame();
-            return;
+        let mut room = String::new();
+        let event = match mended::read::<wire::Event<'_>>(&frame.data, &mut room) {
+            Ok(event) => event,
+            Err(why) => return self.course.drop_frame(why),
         };
         if let Some(number) = count(event.sequence_number) {
             self.next_sequence_number = number.saturating_add(1);
@@ -71,7 +76,7 @@ impl StreamReader for Reader {
         if self.event(kind, &event, frame, out) {
             self.course.note(&out[from..]);
         } else {
-            self.course.drop_frame();
+            self.course.drop_frame(Unread::Foreign);
         }
     }
 
@@ -81,6 +86,14 @@ impl StreamReader for Reader {
 
     fn dropped(&self) -> u32 {
         self.course.dropped()
+    }
+
+    fn is_garbled(&self) -> bool {
+        self.course.is_garbled()
+    }
+
+    fn remainder(&self) -> Remainder {
+        self.course.remainder()
     }
 
     fn progress(&self) -> StreamProgress<'_> {
@@ -131,7 +144,8 @@ impl Reader {
             "response.function_call_arguments.done" => self.fill(Key::Call(at), str_of(&event.arguments), out),
             "response.custom_tool_call_input.done" => self.fill(Key::Call(at), str_of(&event.input), out),
             "response.completed" | "response.incomplete" | "response.done" => {
-                self.complete(event.response.as_ref(), out)
+                self.complete(event.response.as_ref(), out);
+                self.course.mark();
             }
             "response.failed" | "response.cancelled" | "error" => self.fail(kind, event, frame, out),
             "keepalive" | "ping" => out.push(Event::KeepAlive),
@@ -163,6 +177,8 @@ impl Reader {
             let model = some_string(&response.model).unwrap_or_default();
             let created_at = count(response.created_at).unwrap_or(0);
             self.announced = some_string(&response.id).map(|id| Announced { id, model, created_at });
+            // Also where its events are not numbered, this was one.
+            self.next_sequence_number = self.next_sequence_number.max(1);
         }
         self.course.start(some_string(&response.id), some_string(&response.model), out);
     }
