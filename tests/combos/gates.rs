@@ -205,7 +205,7 @@ async fn a_place_is_held_until_the_stream_ends_and_given_back_however_it_ends() 
     let team = Team::start().await;
     team.world.change(&team.accounts[0], json!({ "maxConcurrent": 1 })).await;
     for step in [
-        Step::sse([acceptance::beginning(domain::Dialect::Chat)]).broken(usize::MAX, Break::Stall),
+        Step::sse([acceptance::beginning(Dialect::Chat)]).broken(usize::MAX, Break::Stall),
         Step::ok("from 0").broken(usize::MAX, Break::Reset),
         Step::error(400, "not like this"),
     ] {

@@ -102,7 +102,7 @@ impl Judge {
                 Some(EMPTY_OR_GARBLED) => self.transport(Reason::EmptyOrGarbled, &error.message),
                 Some(_) | None => {
                     let status = error.status.unwrap_or(502);
-                    let body = if error.body.is_empty() { &error.message } else { &error.body };
+                    let body: &str = if error.body.is_empty() { &error.message } else { &error.body };
                     self.http(status, &self.head, body, error, &error.message)
                 }
             },

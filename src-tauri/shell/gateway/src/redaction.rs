@@ -38,8 +38,8 @@ impl Redaction {
     /// The error as it may be recorded and told.
     pub(crate) fn error(&self, mut error: UpstreamError) -> UpstreamError {
         error.message = self.text(&error.message);
-        let body = self.bytes(std::mem::take(&mut error.body).into());
-        error.body = String::from_utf8_lossy(&body).into_owned();
+        let body = self.bytes(String::from(std::mem::take(&mut error.body)).into());
+        error.body = String::from_utf8_lossy(&body).into();
         error
     }
 

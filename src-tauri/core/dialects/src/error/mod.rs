@@ -78,7 +78,7 @@ pub struct UpstreamError {
     /// The wait the body asks for, as written: `37s`, `1500ms`, an ISO instant.
     pub retry_after_text: Option<String>,
     /// The JSON that says so, at most [`MAX_MESSAGE`] bytes of it; empty where it is none.
-    pub body: String,
+    pub body: Box<str>,
 }
 
 /// Bound of [`UpstreamError::message`], in bytes.

@@ -65,7 +65,7 @@ fn read_value(value: &Value) -> UpstreamError {
         message: message(value, inner),
         retry_after_text: retry_after(inner).or_else(|| retry_after(value)),
         status: None,
-        body: String::new(),
+        body: Box::default(),
     };
     error.status = implied_status(inner, &error);
     // Gemini repeats the HTTP status as `code`; the telling word is `status`, and where another gateway of this kind
@@ -209,8 +209,8 @@ fn plain_text(body: &[u8]) -> String {
 }
 
 /// The body, or as much of it as is kept.
-fn beginning(body: &[u8]) -> String {
-    String::from_utf8_lossy(&body[..body.len().min(MAX_MESSAGE)]).into_owned()
+fn beginning(body: &[u8]) -> Box<str> {
+    String::from_utf8_lossy(&body[..body.len().min(MAX_MESSAGE)]).into()
 }
 
 fn shorten(message: &mut String) {
