@@ -9,11 +9,13 @@ use bytes::Bytes;
 use domain::{Dialect, Reason};
 use serde::Serialize;
 
+mod own_shape;
 mod own_words;
 mod passed_on;
 mod read;
 mod sanitize;
 
+pub use own_shape::is_in_own_shape;
 pub use own_words::{OwnWords, word};
 pub use passed_on::pass_stream;
 pub(crate) use read::no_answer;
