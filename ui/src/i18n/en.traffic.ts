@@ -62,6 +62,10 @@ export const traffic = {
     },
     "gateway.keepAliveAfterMs.gemini": { label: "Gemini", help: "Opened after. 0 is off." },
     "gateway.keepAliveIntervalMs": { label: "From one sign to the next" },
+    "gateway.heartbeatIntervalMs": {
+      label: "Pause within an answer",
+      help: "A stream that has begun gives a sign each time it was silent for this long. 0 is off.",
+    },
     "translation.cacheControlMode": {
       label: "Marks for the cache",
       help: "Anthropic reads a marked beginning again at a tenth of its price, and asks a quarter more the first time.",

@@ -66,6 +66,10 @@ export const traffic: Messages["traffic"] = {
     },
     "gateway.keepAliveAfterMs.gemini": { label: "Gemini", help: "Si apre dopo. 0 è spento." },
     "gateway.keepAliveIntervalMs": { label: "Da un segno al successivo" },
+    "gateway.heartbeatIntervalMs": {
+      label: "Pausa dentro una risposta",
+      help: "Un flusso già cominciato dà un segno ogni volta che tace per questo tempo. 0 è spento.",
+    },
     "translation.cacheControlMode": {
       label: "Segni per la cache",
       help: "Anthropic rilegge un inizio segnato a un decimo del prezzo, e la prima volta chiede un quarto in più.",

@@ -332,6 +332,7 @@ fn streamed(
         request: request.id.clone(),
         status: committed.status.as_u16(),
         reads_errors: request.client == Dialect::Chat && reads_errors_in_stream(request.user_agent()),
+        heartbeat: gateway.settings().gateway.heartbeat_interval,
         judge: committed.judge,
     };
     let mut headers = committed.headers;

@@ -25,6 +25,7 @@ mod exhaustion;
 pub mod explain;
 mod failed;
 mod gateway;
+mod heartbeat;
 mod hold;
 mod ingress;
 mod journal;

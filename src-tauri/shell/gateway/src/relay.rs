@@ -13,7 +13,7 @@ use dialects::error::ErrorBody;
 use dialects::{Client, StreamProgress, UpstreamError};
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
-use domain::{Outcome, RequestId, Success};
+use domain::{Millis, Outcome, RequestId, Success};
 use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 
@@ -49,6 +49,8 @@ pub(crate) struct Destination {
     pub(crate) status: u16,
     /// The client reads an error between the chunks of its answer ([`reads_errors_in_stream`]).
     pub(crate) reads_errors: bool,
+    /// How long the client is left without a word; zero, for ever.
+    pub(crate) heartbeat: Millis,
     pub(crate) judge: Judge,
 }
 
@@ -64,12 +66,15 @@ pub(crate) fn reads_errors_in_stream(user_agent: &str) -> bool {
 
 impl Relay {
     pub(crate) fn new(
-        stream: UpstreamStream,
+        mut stream: UpstreamStream,
         held: Vec<Bytes>,
         recorder: Recorder,
         attempt: Attempt,
         destination: Destination,
     ) -> Self {
+        // A JSON array has no place for a sign of life that every parser takes.
+        let heartbeat = if destination.array { Millis::ZERO } else { destination.heartbeat };
+        stream.keep_alive(destination.client, destination.request.as_str(), heartbeat);
         Relay {
             stream,
             held: held.into(),
@@ -85,9 +90,11 @@ impl Relay {
         }
     }
 
-    /// The held frames tell the client of an error themselves, and nothing follows them.
+    /// An upstream's error comes after the held frames, or is told by them, and nothing follows it.
     pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
-        self.told = !self.stream.is_rewritten();
+        self.told = self.stream.has_told();
+        // It stands in the place of what the upstream had sent there.
+        self.reads_errors |= !self.stream.is_rewritten();
         let failure = StreamFailure::Stated(error);
         let end = self.fail(&failure);
         if !self.told {
