@@ -30,7 +30,7 @@ export const traffic = {
     "network.proxyMode": { label: "Proxy", help: "The way to all providers." },
     "network.proxyUrl": {
       label: "Address of the proxy",
-      help: "With http, https, socks5 or socks5h in front. Used while the proxy is your own.",
+      help: "With http, https, socks5 or socks5h in front, and user:password@ where it wants them. A password is not shown again, and kept while you leave the rest as it is. Used while the proxy is your own.",
     },
     "network.egressCheckUrl": {
       label: "Service that tells your address",

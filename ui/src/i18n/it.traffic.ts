@@ -34,7 +34,7 @@ export const traffic: Messages["traffic"] = {
     "network.proxyMode": { label: "Proxy", help: "La via verso tutti i provider." },
     "network.proxyUrl": {
       label: "Indirizzo del proxy",
-      help: "Con http, https, socks5 o socks5h davanti. Si usa quando il proxy è il tuo.",
+      help: "Con http, https, socks5 o socks5h davanti, e utente:password@ se li chiede. La password non si mostra più e resta finché non cambi il resto. Si usa quando il proxy è il tuo.",
     },
     "network.egressCheckUrl": {
       label: "Servizio che dice il tuo indirizzo",

@@ -86,6 +86,8 @@ pub struct Field {
     pub max: Option<Value>,
     /// The allowed words of a choice; empty for other kinds.
     pub choices: &'static [&'static str],
+    /// Whether a part of the value is never shown and is sealed where it is kept.
+    pub is_secret: bool,
     pub default: Value,
     pub env: Option<String>,
     pub help: String,
@@ -130,7 +132,7 @@ pub trait Section {
     /// This section's own rule across fields, with paths relative to the section.
     fn rule(&mut self) -> Vec<Conflict>;
 
-    /// The value as JSON under its wire names.
+    /// The value as JSON under its wire names, as it may be shown: secrets stand without what hides in them.
     fn tree(&self) -> Value
     where
         Self: Sized + Clone,
@@ -189,6 +191,14 @@ pub trait Section {
         let mut paths = Vec::new();
         walk::merge(&mut self.clone(), stored, patch, "", &mut paths);
         paths
+    }
+
+    /// A patch without the secrets that come back as this section shows them: they stay what they are.
+    fn keep_secrets(&self, patch: &Value) -> Value
+    where
+        Self: Sized + Clone,
+    {
+        walk::keep_secrets(&mut self.clone(), patch)
     }
 
     /// Moves every value into its bounds.

@@ -1,7 +1,7 @@
 //! How this computer reaches the providers (gateway specification, 6.2 and 8.6; resilience specification, 17.1).
 
 use domain::section::Conflict;
-use domain::{Millis, choice, section};
+use domain::{Millis, ProxyUrl, choice, section};
 
 choice! {
     /// The way out for connections to providers.
@@ -39,8 +39,9 @@ section! {
             env "STREAM_CONTENT_STALL_TIMEOUT_MS";
         /// The way out for connections to providers.
         pub proxy_mode: ProxyMode = ProxyMode::None, env "OMNIROUTE_PROXY_MODE";
-        /// Proxy of the mode `custom`, with scheme `http`, `https`, `socks5` or `socks5h`.
-        pub proxy_url: Option<String>, env "OMNIROUTE_PROXY_URL";
+        /// Proxy of the mode `custom`, with scheme `http`, `https`, `socks5` (names are looked up here) or `socks5h` (by the
+        /// proxy), and with user name and password where it wants them.
+        pub proxy_url: Option<ProxyUrl>, env "OMNIROUTE_PROXY_URL";
         /// A service that answers with the address it sees, as text or as `{"ip": …}`. Asked only for providers that count
         /// quotas by address, through the way out of their accounts; without it, accounts that take the same way count as
         /// one.
@@ -52,14 +53,9 @@ section! {
 }
 
 impl Config {
-    /// The mode `custom` needs a proxy, and a proxy and a service need a scheme this program speaks.
+    /// The mode `custom` needs a proxy, and a service needs a scheme this program speaks.
     fn match_proxy(&mut self) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
-        if self.proxy_url.as_deref().is_some_and(|url| !is_proxy_url(url)) {
-            self.proxy_url = None;
-            let message = "must be a URL such as http://host:port, with scheme http, https, socks5 or socks5h";
-            conflicts.push(Conflict::new(&["proxyUrl"], message));
-        }
         if self.egress_check_url.as_deref().is_some_and(|url| !is_web_url(url)) {
             self.egress_check_url = None;
             conflicts.push(Conflict::new(&["egressCheckUrl"], "must be a URL that begins with https:// or http://"));
@@ -77,14 +73,6 @@ fn is_web_url(text: &str) -> bool {
     rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(|it: char| it.is_whitespace() || it.is_control()))
 }
 
-fn is_proxy_url(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else { return false };
-    let authority = rest.trim_end_matches('/');
-    matches!(scheme, "http" | "https" | "socks5" | "socks5h")
-        && !authority.is_empty()
-        && !authority.contains(|letter: char| letter == '/' || letter.is_whitespace() || letter.is_control())
-}
-
 #[cfg(test)]
 mod tests {
     use domain::section::Section;
@@ -92,17 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_custom_proxy_needs_a_usable_address() {
+    fn a_custom_proxy_needs_an_address() {
         for (mode, url, repaired) in [
             (ProxyMode::Custom, Some("http://proxy.example:3128"), false),
             (ProxyMode::Custom, Some("socks5h://user:secret@127.0.0.1:1080/"), false),
-            (ProxyMode::Custom, Some("ftp://proxy.example"), true),
-            (ProxyMode::Custom, Some("http://"), true),
             (ProxyMode::Custom, None, true),
             (ProxyMode::System, None, false),
             (ProxyMode::None, Some("http://kept.example:1"), false),
         ] {
-            let mut config = Config { proxy_mode: mode, proxy_url: url.map(str::to_owned), ..Config::default() };
+            let mut config = Config { proxy_mode: mode, proxy_url: url.and_then(ProxyUrl::parse), ..Config::default() };
+            assert_eq!(config.proxy_url.is_some(), url.is_some());
             assert_eq!(!config.reconcile().is_empty(), repaired, "{mode:?} {url:?}");
             assert_eq!(config.proxy_mode == mode, !repaired, "{mode:?} {url:?}");
         }

@@ -371,7 +371,7 @@ impl Gateway {
             || network.allow_private_provider_urls;
         let proxy = match (&entry.connection.proxy_url, network.proxy_mode, &network.proxy_url) {
             (Some(own), _, _) => Some(Proxy::from(own.as_str())),
-            (None, ProxyMode::Custom, Some(shared)) => Some(Proxy::from(shared.as_str())),
+            (None, ProxyMode::Custom, Some(shared)) => Some(Proxy::from(shared.expose())),
             (None, ProxyMode::System, _) => Some(Proxy::System),
             (None, ProxyMode::None | ProxyMode::Custom, _) => None,
         };

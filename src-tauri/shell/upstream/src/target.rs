@@ -32,7 +32,7 @@ pub struct Route {
 pub enum Proxy {
     /// What the operating system or the environment says, asked anew for each destination.
     System,
-    /// `http://` or `https://`, with or without user name and password.
+    /// Of the form of [`domain::ProxyUrl`], password included.
     Url(String),
 }
 
