@@ -106,12 +106,14 @@ pub struct FieldError {
     pub values: Vec<String>,
 }
 
-/// Fields that contradict each other, as found and repaired by a section's rule.
+/// Fields that contradict each other, as found and, as a rule, repaired by a section's rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Paths of the fields that together are wrong, the repaired one first.
     pub fields: Vec<String>,
     pub message: String,
+    /// What was done about it where the values came from elsewhere than a patch.
+    pub remedy: &'static str,
 }
 
 /// The outcome of a tolerant reading.
@@ -241,7 +243,17 @@ impl FieldError {
 impl Conflict {
     /// `fields` are wire names relative to the section, the repaired one first.
     pub fn new(fields: &[&str], message: impl Into<String>) -> Self {
-        Conflict { fields: fields.iter().map(|&field| field.to_owned()).collect(), message: message.into() }
+        Conflict {
+            fields: fields.iter().map(|&field| field.to_owned()).collect(),
+            message: message.into(),
+            remedy: "adjusted",
+        }
+    }
+
+    /// Nothing was repaired, because no value would be what was meant.
+    #[must_use]
+    pub fn left(self, remedy: &'static str) -> Self {
+        Conflict { remedy, ..self }
     }
 }
 
@@ -465,6 +477,7 @@ mod tests {
             [Conflict {
                 fields: vec!["local.degradationThreshold".to_owned(), "local.failureThreshold".to_owned()],
                 message: "must be below failureThreshold".to_owned(),
+                remedy: "adjusted",
             }]
         );
         assert_eq!(config.local.degraded_after, 1);

@@ -85,7 +85,7 @@ impl Layered {
         let folded = fold(&file, &environment, &stored);
         warnings.extend(folded.warnings);
         for conflict in folded.conflicts {
-            let message = format!("{}; adjusted", conflict.message);
+            let message = format!("{}; {}", conflict.message, conflict.remedy);
             warnings.extend(conflict.fields.into_iter().take(1).map(|field| Warning::new(field, &message)));
         }
         (Layered { file, environment, stored, effective: folded.effective, sources: folded.sources }, warnings)
@@ -374,60 +374,6 @@ mod tests {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(layered.effective().gateway.require_api_key);
         assert!(layered.patch(&json!({ "logging": { "detailed": true } })).is_ok());
-    }
-
-    const SECRET: &str = "socks5h://me:hunter2@proxy.example:1080";
-    const SHOWN: &str = "socks5h://me@proxy.example:1080";
-
-    fn proxy_of(layered: &Layered) -> Option<&str> {
-        layered.effective().network.proxy_url.as_ref().map(domain::ProxyUrl::expose)
-    }
-
-    #[test]
-    fn the_password_of_the_shared_proxy_is_kept_and_never_shown() {
-        let environment = [("OMNIROUTE_PROXY_URL", "http://env:swordfish@proxy.example:1/")];
-        let file = json!({ "network": { "proxyUrl": "http://file:opensesame@proxy.example:1" } });
-        let (mut layered, warnings) = layered(&environment, Some(file), json!({}));
-        assert_eq!(warnings, [""; 0]);
-        assert_eq!(proxy_of(&layered), Some("http://env:swordfish@proxy.example:1"));
-
-        let changed = layered.patch(&json!({ "network": { "proxyUrl": SECRET } })).expect("a valid patch");
-        assert_eq!(changed.sections["network"], json!({ "proxyUrl": SECRET }), "whole, for the store to seal");
-        assert_eq!(layered.tree()["network"]["proxyUrl"], json!(SHOWN));
-        let view = layered.fields().into_iter().find(|view| view.field.path == "network.proxyUrl").expect("the proxy");
-        assert_eq!((view.value, view.environment), (json!(SHOWN), Some(json!("http://env@proxy.example:1"))));
-        assert!(view.field.is_secret);
-        let shown = format!("{:?} {}", layered.effective(), json!(layered.fields()));
-        for password in ["hunter2", "swordfish", "opensesame"] {
-            assert!(!shown.contains(password), "{shown}");
-        }
-
-        let back = json!({ "network": { "proxyUrl": SHOWN, "connectTimeoutMs": 5_000 } });
-        let changed = layered.patch(&back).expect("a valid patch");
-        assert_eq!(changed.paths, ["network.connectTimeoutMs"]);
-        assert_eq!(changed.sections["network"], json!({ "proxyUrl": SECRET, "connectTimeoutMs": 5_000 }));
-        assert_eq!(proxy_of(&layered), Some(SECRET));
-        layered.patch(&json!({ "network": { "proxyUrl": "http://me@proxy.example:1080" } })).expect("another proxy");
-        assert_eq!(proxy_of(&layered), Some("http://me@proxy.example:1080"));
-    }
-
-    #[test]
-    fn the_environment_s_proxy_sent_back_as_shown_stays_the_environment_s() {
-        let (mut layered, _) = layered(&[("OMNIROUTE_PROXY_URL", SECRET)], None, json!({}));
-        let changed = layered.patch(&json!({ "network": { "proxyUrl": SHOWN } })).expect("a valid patch");
-        assert_eq!(changed.sections["network"], json!({}));
-        assert_eq!((proxy_of(&layered), layered.source("network.proxyUrl")), (Some(SECRET), Source::Environment));
-    }
-
-    #[test]
-    fn a_proxy_of_a_wrong_form_is_refused_with_its_field_and_what_would_be_right() {
-        let (mut layered, _) = layered(&[], None, json!({}));
-        for wrong in [json!("ftp://me:hunter2@proxy.example"), json!("proxy.example:1"), json!(""), json!(7)] {
-            let errors = layered.patch(&json!({ "network": { "proxyUrl": wrong } })).expect_err("a refusal");
-            let expected = format!("network.proxyUrl: expected {}", domain::ProxyUrl::FORM);
-            assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected], "{wrong}");
-            assert_eq!(errors[0].code, Some(domain::wire::fault::ADDRESS_FORM));
-        }
     }
 
     /// SA-12, RP-09

@@ -84,6 +84,10 @@ struct ClientKey {
     own_port: bool,
 }
 
+/// In the words of somebody who has the settings before them.
+const NO_ADDRESS: &str =
+    "network.proxyMode is custom, and network.proxyUrl is missing or cannot be read: enter it, or choose another mode";
+
 /// Routes in use at once are few; beyond this, the clients of forgotten proxies are let go.
 const MAX_CLIENTS: usize = 128;
 /// Idle connections that a client keeps per server.
@@ -148,6 +152,7 @@ impl HttpTransport {
         match proxy {
             None => Ok(None),
             Some(Proxy::Url(proxy)) => Ok(Some(proxy)),
+            Some(Proxy::Missing) => Err(TransportError::Proxy(NO_ADDRESS.to_owned())),
             Some(Proxy::System) => {
                 let destination =
                     url.as_str().parse::<http::Uri>().map_err(|error| TransportError::Other(error.to_string()))?;
