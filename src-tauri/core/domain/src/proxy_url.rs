@@ -49,9 +49,7 @@ impl ProxyUrl {
     /// The address without its password.
     pub fn shown(&self) -> String {
         match parts(&self.0) {
-            Some(Parts { scheme, user: Some(user), password: Some(_), place }) if user.is_empty() => {
-                format!("{scheme}://{place}")
-            }
+            Some(Parts { scheme, user: Some(""), password: Some(_), place }) => format!("{scheme}://{place}"),
             Some(Parts { scheme, user: Some(user), password: Some(_), place }) => format!("{scheme}://{user}@{place}"),
             Some(_) | None => self.0.clone(),
         }

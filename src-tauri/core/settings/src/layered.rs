@@ -249,7 +249,9 @@ mod tests {
                     "streamContentStallTimeoutMs": 300_000, "proxyMode": "none", "proxyUrl": null,
                     "egressCheckUrl": null, "allowPrivateProviderUrls": false,
                 },
-                "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
+                "logging": {
+                    "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7, "usageRetentionDays": 0,
+                },
                 "quota": { "refreshIntervalMs": 600_000, "freshForMs": 60_000 },
                 "resilienceSettings": resilience::Settings::default().tree(),
                 "customBannedSignals": [], "autoDisableBannedAccounts": false, "providerErrorRules": {},

@@ -8,7 +8,7 @@ use store::{CredentialChange, CredentialError, Error, Options, SecretStore, Secr
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::world::{World, at, connection};
+use crate::world::{Look, World, at, connection};
 
 const SECRET: &str = "sk-very-recognisable-secret";
 const PROXY: &str = "http://somebody:proxypassword@proxy.example:8080";
