@@ -133,7 +133,6 @@ export const combos = {
   strategy: "Strategy",
   strategySearch: "Search strategies…",
   strategyNone: "No strategy of that name.",
-  strategyNoSettings: "This strategy has nothing to set.",
   families: {
     order: "In order",
     spread: "Share the work",

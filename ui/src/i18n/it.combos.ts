@@ -132,7 +132,6 @@ export const combos: Messages["combos"] = {
   strategy: "Strategia",
   strategySearch: "Cerca una strategia…",
   strategyNone: "Nessuna strategia con questo nome.",
-  strategyNoSettings: "Questa strategia non ha nulla da regolare.",
   families: {
     order: "In ordine",
     spread: "Dividere il lavoro",

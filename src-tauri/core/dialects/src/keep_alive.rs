@@ -5,10 +5,6 @@ use bytes::Bytes;
 use domain::Dialect;
 use serde::Serialize;
 
-/// What keeps a Gemini answer alive that is a JSON array (no `alt=sse`): white space, legal before the first element
-/// and between any two.
-pub const JSON_ARRAY_KEEP_ALIVE: &[u8] = b"\n";
-
 #[derive(Serialize)]
 struct EmptyChunk<'a> {
     id: &'a str,

@@ -30,15 +30,7 @@ pub enum LocalLimit {
     ExecutionTimeout,
 }
 
-impl Refusal {
-    /// The refusal as a reason why the candidate is left out.
-    pub fn into_exclusion(self) -> Exclusion {
-        match self {
-            Refusal::Excluded(exclusion) => exclusion,
-            Refusal::Local(limit) => limit.exclusion(),
-        }
-    }
-}
+impl Refusal {}
 
 impl LocalLimit {
     /// The error code on the wire.

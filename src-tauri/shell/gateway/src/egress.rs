@@ -138,6 +138,7 @@ fn way_out(route: &Route) -> String {
     match &route.proxy {
         None => "direct".to_owned(),
         Some(Proxy::System) => "system".to_owned(),
+        Some(Proxy::Missing) => "missing".to_owned(),
         Some(Proxy::Url(url)) => {
             let digest = Sha256::digest(url.as_bytes());
             format!("proxy-{}", hex(&digest[..8]))

@@ -73,7 +73,7 @@ pub use combos::{Combos, config_of};
 pub use engine_handle::EngineHandle;
 pub use error::{Blame, GatewayError};
 pub use events::{Changed, Topic};
-pub use gateway::{Error, Gateway, Parts, SETTINGS};
+pub use gateway::{Error, Gateway, Parts};
 pub use live::Live;
 pub use quota_pools::{NOBODY, Pools};
 pub use routes::router;

@@ -32,7 +32,9 @@ pub struct Route {
 pub enum Proxy {
     /// What the operating system or the environment says, asked anew for each destination.
     System,
-    /// `http://` or `https://`, with or without user name and password.
+    /// One was asked for, and nobody can tell which: nothing goes out rather than past it.
+    Missing,
+    /// Of the form of [`domain::ProxyUrl`], password included.
     Url(String),
 }
 
@@ -47,6 +49,7 @@ impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Proxy::System => f.write_str("System"),
+            Proxy::Missing => f.write_str("Missing"),
             Proxy::Url(url) => {
                 let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
                 write!(f, "Url({})", host.as_deref().unwrap_or("unreadable"))

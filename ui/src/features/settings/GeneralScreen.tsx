@@ -162,7 +162,9 @@ function RequestLog() {
   const words = useMessages().traffic.log;
   return (
     <Section title={words.title} help={words.help}>
-      <SettingFields paths={["logging.retentionDays", "logging.detailed", "logging.bodyRetentionDays"]} />
+      <SettingFields
+        paths={["logging.retentionDays", "logging.usageRetentionDays", "logging.detailed", "logging.bodyRetentionDays"]}
+      />
     </Section>
   );
 }
