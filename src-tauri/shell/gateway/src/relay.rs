@@ -214,14 +214,12 @@ struct BadEnd<'f> {
 
 /// The limit of our own that ends a stream.
 const OVERRUN: LocalLimit = LocalLimit::ExecutionTimeout;
-/// The code of a stream that was given up for saying too little (resilience specification, 17.5).
-const TOO_SLOW: &str = "STREAM_THROUGHPUT_TOO_LOW";
 
 /// The code of an end that this gateway made.
 fn own_code(failure: &StreamFailure) -> Option<&'static str> {
     match failure {
         StreamFailure::Overrun(_) => Some(OVERRUN.code()),
-        StreamFailure::TooSlow(_) => Some(TOO_SLOW),
+        StreamFailure::TooSlow(_) => Some(code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Stated(_) | StreamFailure::Broken { .. } => None,
     }
 }
@@ -232,7 +230,7 @@ fn status_and_code<'f>(diagnosis: &Diagnosis, failure: &'f StreamFailure) -> (u1
     const BROKEN: u16 = 502;
     match failure {
         StreamFailure::Overrun(_) => (OVERRUN.status(), OVERRUN.code()),
-        StreamFailure::TooSlow(_) => (BROKEN, TOO_SLOW),
+        StreamFailure::TooSlow(_) => (BROKEN, code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Broken { .. } => (BROKEN, ""),
         StreamFailure::Stated(error) => match restated(diagnosis).map(|status| status.as_u16()).or(error.status) {
             Some(401 | 403) => (BROKEN, code::UPSTREAM_AUTH_FAILED),

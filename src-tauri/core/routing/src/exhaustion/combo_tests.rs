@@ -1,5 +1,6 @@
 use domain::health::LastError;
 use domain::request_log::AttemptRecord;
+use domain::wire::code;
 use domain::{Failure, Timestamp};
 use serde_json::json;
 
@@ -335,6 +336,6 @@ fn after_failures_the_wait_is_until_the_first_is_back_and_only_where_a_wait_is_a
             back_at: Some(NOW + Millis::seconds(3)),
             now: NOW,
         });
-        assert_eq!(brief(&answer), (status, code_of(status), wait, if wait.is_some() { "wait" } else { "retry" }));
+        assert_eq!(brief(&answer), (status, code::of_status(status), wait, if wait.is_some() { "wait" } else { "retry" }));
     }
 }
