@@ -6,6 +6,7 @@
 mod answers;
 mod auto;
 mod caps;
+mod consumed;
 mod distinct;
 mod fitting;
 mod foretold;

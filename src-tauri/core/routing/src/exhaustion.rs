@@ -85,7 +85,10 @@ fn after_failures(journey: &Journey) -> Answer {
     let mut statuses = statuses(journey);
     let first = statuses.next().unwrap_or(502);
     if statuses.all(|status| status == first) && first != 401 && first != 403 {
-        return Answer { retry_after: soonest.filter(|_| announces_wait(first)), ..plain(first, code::of_status(first)) };
+        return Answer {
+            retry_after: soonest.filter(|_| announces_wait(first)),
+            ..plain(first, code::of_status(first))
+        };
     }
     mixed(journey)
 }

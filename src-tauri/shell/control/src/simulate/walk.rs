@@ -477,5 +477,7 @@ fn attempt(traveller: &Traveller<'_>, candidate: &Candidate, sample: &Sample, no
         kind: sample.kind.clone(),
         decision: String::new(),
         message: Some(sample.message.clone()),
+        usage: None,
+        cost: None,
     }
 }

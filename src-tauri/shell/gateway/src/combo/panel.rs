@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialects::canonical::Request;
-use domain::{Outcome, Success, Usage};
+use domain::{Outcome, Success};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use routing::order::{Around, Leg};
@@ -24,7 +24,7 @@ use super::{perform, sub_request};
 use crate::attempt::Attempt;
 use crate::ingress::ClientRequest;
 use crate::plan::Step;
-use crate::record::Recorder;
+use crate::record::{CutOff, Recorder};
 
 /// Code of the warning that one member's answer stands as it is, because nobody could judge.
 const UNJUDGED: &str = "FUSION_UNJUDGED";
@@ -42,7 +42,8 @@ struct Spoken {
     step: Step,
     /// Settled by now.
     attempt: Attempt,
-    used: Usage,
+    /// The number of that attempt.
+    n: Option<u32>,
 }
 
 /// What was heard by the time the panel was over.
@@ -109,12 +110,16 @@ async fn listen<'p>(
 ) -> Option<(Verdict, Heard)> {
     let mut heard = Heard::default();
     let mut running: FuturesUnordered<_> = (0..panel.members.len())
-        .map(|member| member_of(scene, question, panel.member(member), member, end.recorder.part()))
+        .map(|member| {
+            let mut part = end.recorder.part();
+            part.asks(question);
+            member_of(scene, question, panel.member(member), member, part)
+        })
         .collect();
-    loop {
+    let verdict = loop {
         let until = match quorum.verdict(scene.gateway.now()) {
             Verdict::Wait { until } => until,
-            verdict => return Some((verdict, heard)),
+            verdict => break Some(verdict),
         };
         tokio::select! {
             biased;
@@ -134,12 +139,15 @@ async fn listen<'p>(
             () = scene.gateway.clock().sleep_until(until.min(scene.deadline)) => {
                 if scene.gateway.now() >= scene.deadline {
                     end.timed_out = true;
-                    let member = heard.answers.keys().next().copied().filter(|_| *panel.judge == Judge::Member)?;
-                    return Some((Verdict::Answer { member }, heard));
+                    let first = heard.answers.keys().next().copied().filter(|_| *panel.judge == Judge::Member);
+                    break first.map(|member| Verdict::Answer { member });
                 }
             }
         }
-    }
+    };
+    drop(running);
+    end.recorder.take_up(if end.timed_out { &CutOff::LATE } else { &CutOff::PANEL_OVER });
+    Some((verdict?, heard))
 }
 
 async fn member_of<'p>(
@@ -152,11 +160,10 @@ async fn member_of<'p>(
     match perform::ask(scene, question, legs, None, recorder).await {
         Ended::Answered(answered) => {
             let Answered { served, step, mut attempt, mut recorder } = *answered;
-            let used = *recorder.usage();
-            attempt.settle_early(&Outcome::Success(Success { usage: used }));
-            recorder.next_call();
+            attempt.settle_early(&Outcome::Success(Success { usage: *recorder.usage() }));
+            let n = recorder.next_call();
             let answer = WholeAnswer::read(question, served).await;
-            Said { member, answer: answer.map(|answer| Spoken { answer, step, attempt, used }), recorder }
+            Said { member, answer: answer.map(|answer| Spoken { answer, step, attempt, n }), recorder }
         }
         Ended::Nobody(end) => Said { member, answer: None, recorder: end.recorder },
     }
@@ -168,10 +175,11 @@ async fn by_the_chosen<'p>(
     request: &ClientRequest,
     panel: &Panel<'_, 'p>,
     heard: Heard,
-    recorder: Recorder,
+    mut recorder: Recorder,
 ) -> Ended {
     let nobody = |recorder| Ended::Nobody(Box::new(End::new(recorder)));
     let Some(made) = for_the_judge(scene, request, &heard) else { return nobody(recorder) };
+    recorder.asks(&made);
     match panel.judge {
         Judge::Target(index) => {
             let has_failed = panel
@@ -207,6 +215,7 @@ async fn by_members<'p>(
     let mut end = End::new(recorder);
     let has_time = scene.gateway.now() < scene.deadline;
     if has_time && let Some(made) = for_the_judge(scene, request, &heard) {
+        end.recorder.asks(&made);
         for member in heard.answers.keys() {
             match perform::ask(scene, &made, panel.member(*member), None, end.recorder).await {
                 Ended::Nobody(nobody) => end = *nobody,
@@ -224,11 +233,10 @@ async fn by_members<'p>(
 /// The first of the members' answers is the client's, as it is.
 fn stands(scene: &Scene<'_>, request: &ClientRequest, mut heard: Heard, mut end: End) -> Ended {
     let Some((_, spoken)) = heard.answers.pop_first() else { return Ended::Nobody(Box::new(end)) };
-    let Spoken { answer, step, attempt, used } = spoken;
-    let bytes = answer.length();
+    let Spoken { answer, step, attempt, n } = spoken;
     match answer.serve(scene.gateway, request, &step) {
         Ok(served) => {
-            end.recorder.settles_for(&step, used, bytes);
+            end.recorder.settles_for(&step, n);
             Ended::Answered(Box::new(Answered { served, step, attempt, recorder: end.recorder }))
         }
         Err(_) => Ended::Nobody(Box::new(end)),

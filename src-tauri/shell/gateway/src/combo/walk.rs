@@ -27,7 +27,7 @@ use crate::failed::Failed;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Asker, Step, steps_of};
-use crate::record::Recorder;
+use crate::record::{CutOff, Recorder};
 use crate::send::Served;
 use crate::translate::truncates_tools;
 
@@ -217,7 +217,7 @@ impl<'w, 'p> Walk<'w, 'p> {
                 biased;
                 sent = ask_account(&self.scene, self.request, &lane, &account, &mut self.end.recorder) => sent,
                 () = gateway.clock().sleep_until(deadline) => {
-                    self.end.recorder.end_attempt("combo_timeout", "stop", None);
+                    self.end.recorder.give_up(&CutOff::LATE);
                     self.end.timed_out = true;
                     return Went::Over;
                 }
