@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
 mod answers;
+mod attempts;
 mod auto;
 mod caps;
 mod consumed;

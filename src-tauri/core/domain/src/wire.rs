@@ -180,6 +180,10 @@ pub mod reason {
     pub const KEY_ALLOW_LIST: &str = "key_allow_list";
     pub const TOKEN_LIMIT: &str = "token_limit";
     pub const REQUEST_EXHAUSTION: &str = "request_exhaustion";
+    /// The request had made as many attempts as it may.
+    pub const MAX_ATTEMPTS: &str = "max_attempts";
+    /// A panel has no more seats.
+    pub const PANEL_FULL: &str = "panel_full";
     pub const SWITCHED_OFF: &str = "switched_off";
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Recorder {
     is_part: bool,
     /// What it has in common with its parts.
     story: Arc<Story>,
+    /// The next attempt is counted already.
+    claimed: bool,
     /// The request's part in a quota pool.
     share: Option<Share>,
     /// What is shown of it while it runs; its parts share it.
@@ -120,6 +122,7 @@ impl Recorder {
             finished: false,
             is_part: false,
             story: Arc::default(),
+            claimed: false,
             share: None,
             row: Arc::new(row),
         }
@@ -215,7 +218,7 @@ impl Recorder {
 
     /// An attempt begins, and counts for itself: what one that failed said of its use is not the answer's.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
-        let n = self.story.begin();
+        let n = self.story.begin(std::mem::take(&mut self.claimed));
         self.call = Some(n);
         self.addressed(candidate, connection_name, target);
         *self.usage() = Usage::default();

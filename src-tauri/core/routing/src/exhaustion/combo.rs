@@ -343,6 +343,7 @@ fn spared(left_out: &LeftOut) -> Option<&Exclusion> {
         | LeftOut::ContextRequirements
         | LeftOut::ToolLimit { .. }
         | LeftOut::FirstToken
+        | LeftOut::PanelFull
         | LeftOut::Unwanted(_)
         | LeftOut::NothingInside => None,
     }

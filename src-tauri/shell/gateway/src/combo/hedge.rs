@@ -11,7 +11,7 @@
 use domain::{Millis, Timestamp};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use routing::decision::{MOST_ATTEMPTS, Stop};
+use routing::decision::Stop;
 use routing::order::Place;
 
 use super::account::{Account, Here, Lane, Then, ask_account};
@@ -60,8 +60,6 @@ struct Hedge<'h, 'p> {
     delay: Millis,
     /// The next target of the order.
     next: usize,
-    /// How many calls are under way.
-    started: usize,
     /// When the youngest of them began.
     youngest: Timestamp,
 }
@@ -76,12 +74,13 @@ pub(super) async fn walk(
 ) -> Ended {
     let gateway = scene.gateway;
     let walk = Walk::new(scene, request, order, recorder);
-    let mut hedge = Hedge { walk, delay, next: 0, started: 0, youngest: gateway.now() };
+    let mut hedge = Hedge { walk, delay, next: 0, youngest: gateway.now() };
     let mut running = FuturesUnordered::new();
     loop {
         if running.is_empty() {
             match hedge.next_lane() {
                 Some((lane, way)) => running.push(go(scene, request, lane, way)),
+                None if hedge.walk.end.is_final() => return Ended::Nobody(Box::new(hedge.walk.end)),
                 None => return hedge.walk.wait_for_a_place().await,
             }
         }
@@ -134,9 +133,11 @@ async fn go<'p>(scene: &Scene<'_>, request: &ClientRequest, lane: Lane<'p>, way:
 impl<'p> Hedge<'_, 'p> {
     /// The next target that has an account with a free place.
     fn next_lane(&mut self) -> Option<(Lane<'p>, Way)> {
-        while !self.is_spent()
-            && let Some(place) = self.walk.order.get(self.next)
-        {
+        while let Some(place) = self.walk.order.get(self.next) {
+            if self.walk.end.recorder.is_spent() {
+                self.walk.runs_out(self.next);
+                return None;
+            }
             let here = Here { place, at: self.next };
             self.next += 1;
             let Some(steps) = self.walk.candidates(here) else { continue };
@@ -148,15 +149,10 @@ impl<'p> Hedge<'_, 'p> {
         None
     }
 
-    /// Whether the request may make no further attempt.
-    fn is_spent(&self) -> bool {
-        self.walk.end.recorder.journey.attempts.len() + self.started >= MOST_ATTEMPTS
-    }
-
     /// Begins a call to the next account of a target that has a place at once.
     fn ask(&mut self, mut lane: Lane<'p>) -> Option<(Lane<'p>, Way)> {
-        if self.is_spent() {
-            self.walk.end.stop = Some(Stop::MaxAttempts);
+        if self.walk.end.recorder.is_spent() {
+            self.walk.runs_out(lane.here.at);
             return None;
         }
         let account = self.walk.free_place(&mut lane)?;
@@ -164,8 +160,8 @@ impl<'p> Hedge<'_, 'p> {
         let step = &account.step;
         let name = &step.entry.connection.name;
         self.walk.end.recorder.addressed(&step.candidate, name, step.operation.dialect());
-        self.started += 1;
-        let part = self.walk.end.recorder.part();
+        let mut part = self.walk.end.recorder.part();
+        part.claim();
         Some((lane, Way::Ask(Box::new((account, part)))))
     }
 
@@ -173,7 +169,7 @@ impl<'p> Hedge<'_, 'p> {
     /// left for an exhausted quota only.
     fn company_at(&self, running: usize) -> Option<Timestamp> {
         let last = self.next.checked_sub(1).and_then(|last| self.walk.order.get(last))?;
-        let may = running < ABREAST && self.next < self.walk.order.len() && !self.is_spent();
+        let may = running < ABREAST && self.next < self.walk.order.len() && !self.walk.end.recorder.is_spent();
         (may && !last.target.fallback_only_on_quota_exhaustion).then(|| self.youngest + self.delay)
     }
 
@@ -183,7 +179,6 @@ impl<'p> Hedge<'_, 'p> {
             News::Rested(lane) => return Turn::GoesOn(self.ask(lane)),
             News::Back(back) => *back,
         };
-        self.started = self.started.saturating_sub(1);
         let failed = match sent {
             Ok(served) => {
                 self.walk.end.recorder.go_on_with(recorder);

@@ -13,6 +13,7 @@ use dialects::canonical::Request;
 use domain::{Outcome, Success};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use routing::decision::Stop;
 use routing::order::{Around, Leg};
 use routing::plan::Pool;
 use routing::strategies::fusion::{Judge, Quorum, Verdict};
@@ -33,6 +34,8 @@ const UNJUDGED: &str = "FUSION_UNJUDGED";
 struct Said {
     member: usize,
     answer: Option<Spoken>,
+    /// It could not be asked as often as it should have been: the request had made its attempts.
+    is_spent: bool,
     recorder: Recorder,
 }
 
@@ -52,6 +55,8 @@ struct Heard {
     /// By the member's place.
     answers: BTreeMap<usize, Spoken>,
     failed: BTreeSet<usize>,
+    /// Some could not be asked any more.
+    is_spent: bool,
 }
 
 /// Who sits, and who writes. A member is a target, or a combo within that answers as one.
@@ -84,7 +89,10 @@ pub(super) async fn ask<'p>(
             end.recorder.warn(end.timed_out.then(|| UNJUDGED.to_owned()).into_iter().collect());
             stands(scene, request, heard, end)
         }
-        Verdict::Wait { .. } | Verdict::Fail => Ended::Nobody(Box::new(end)),
+        Verdict::Wait { .. } | Verdict::Fail => {
+            end.stop = heard.is_spent.then_some(Stop::MaxAttempts);
+            Ended::Nobody(Box::new(end))
+        }
     }
 }
 
@@ -109,6 +117,8 @@ async fn listen<'p>(
     end: &mut End,
 ) -> Option<(Verdict, Heard)> {
     let mut heard = Heard::default();
+    // However often members are asked, one attempt is the judge's.
+    let of_the_judge = end.recorder.keep_attempt();
     let mut running: FuturesUnordered<_> = (0..panel.members.len())
         .map(|member| {
             let mut part = end.recorder.part();
@@ -124,6 +134,7 @@ async fn listen<'p>(
         tokio::select! {
             biased;
             Some(said) = running.next() => {
+                heard.is_spent |= said.is_spent;
                 match said.answer {
                     Some(answer) => {
                         quorum.on_answer(said.member, scene.gateway.now());
@@ -146,6 +157,7 @@ async fn listen<'p>(
         }
     };
     drop(running);
+    drop(of_the_judge);
     end.recorder.take_up(if end.timed_out { &CutOff::LATE } else { &CutOff::PANEL_OVER });
     Some((verdict?, heard))
 }
@@ -163,9 +175,12 @@ async fn member_of<'p>(
             attempt.settle_early(&Outcome::Success(Success { usage: *recorder.usage() }));
             let n = recorder.next_call();
             let answer = WholeAnswer::read(question, served).await;
-            Said { member, answer: answer.map(|answer| Spoken { answer, step, attempt, n }), recorder }
+            Said { member, answer: answer.map(|answer| Spoken { answer, step, attempt, n }), is_spent: false, recorder }
         }
-        Ended::Nobody(end) => Said { member, answer: None, recorder: end.recorder },
+        Ended::Nobody(end) => {
+            let is_spent = end.stop == Some(Stop::MaxAttempts);
+            Said { member, answer: None, is_spent, recorder: end.recorder }
+        }
     }
 }
 

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use domain::{Millis, Usage};
-use routing::Journey;
+use domain::request_log::AttemptRecord;
+use domain::wire::reason;
+use domain::{Exclusion, Mechanism, Millis, Usage};
+use routing::decision::MOST_ATTEMPTS;
+use routing::{Journey, Target};
 
 use super::Recorder;
 use super::consumption::put_down;
-use super::story::{CutOff, Left};
+use super::story::{CutOff, KeptAttempt, Left};
 use crate::usage_estimate;
 
 impl Recorder {
@@ -31,9 +34,42 @@ impl Recorder {
             finished: true,
             is_part: true,
             story: Arc::clone(&self.story),
+            claimed: false,
             share: None,
             row: Arc::clone(&self.row),
         }
+    }
+
+    /// Keeps one of the request's attempts for later, if one is left.
+    pub(crate) fn keep_attempt(&self) -> Option<KeptAttempt> {
+        self.story.keep()
+    }
+
+    /// Attempts of the whole request so far; what is kept for somebody is gone.
+    pub(crate) fn attempts(&self) -> usize {
+        self.story.gone()
+    }
+
+    /// Whether no further attempt may be made.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.attempts() >= MOST_ATTEMPTS
+    }
+
+    /// All attempts are made: of these targets, whoever was not asked is left out.
+    pub(crate) fn never_asks<'t>(&mut self, targets: impl IntoIterator<Item = &'t Target>) {
+        for target in targets {
+            let is_of = |attempt: &AttemptRecord| attempt.execution_key.as_ref() == Some(&target.execution_key);
+            if !self.journey.attempts.iter().any(is_of) {
+                let why = Exclusion::lasting(Mechanism::RequestExhaustion, reason::MAX_ATTEMPTS);
+                self.journey.exclude(target.left_out(why));
+            }
+        }
+    }
+
+    /// Counts the next attempt before it begins; false, it may not be made.
+    pub(crate) fn claim(&mut self) -> bool {
+        self.claimed = self.claimed || self.story.claim();
+        self.claimed
     }
 
     /// Another call of the same story has ended: what it went through and consumed.

@@ -1,10 +1,13 @@
-//! What a request's story and its parts have in common: how many attempts were begun, and what parts had to tell that were
-//! dropped while they ran. The lock is held for a few instructions and never across an await.
+//! What a request's story and its parts have in common: how many attempts the whole request has made, and what parts had to
+//! tell that were dropped while they ran. The lock is held for a few instructions and never across an await.
+
+use std::sync::Arc;
 
 use domain::Usage;
 use domain::request_log::AttemptRecord;
 use parking_lot::Mutex;
 use routing::Journey;
+use routing::decision::MOST_ATTEMPTS;
 
 #[derive(Debug, Default)]
 pub(super) struct Story(Mutex<Shared>);
@@ -12,8 +15,16 @@ pub(super) struct Story(Mutex<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     begun: u32,
+    /// Attempts that were begun or are about to be.
+    claimed: usize,
+    /// Attempts that are kept for judges.
+    kept: usize,
     left: Vec<Left>,
 }
+
+/// An attempt that is kept for the judge of a panel, so that its members cannot make it. Dropped, it is whoever's comes first.
+#[derive(Debug)]
+pub(crate) struct KeptAttempt(Arc<Story>);
 
 /// What a part of the story has to tell.
 #[derive(Debug)]
@@ -52,9 +63,31 @@ impl CutOff {
 pub(crate) const CALLED_OFF: &str = "called_off";
 
 impl Story {
-    /// Another attempt begins: its number.
-    pub(super) fn begin(&self) -> u32 {
+    /// One more attempt may be made, which counts from now on. Members of a panel ask side by side: whoever comes first has it.
+    pub(super) fn claim(&self) -> bool {
         let mut shared = self.0.lock();
+        let may = shared.gone() < MOST_ATTEMPTS;
+        shared.claimed += usize::from(may);
+        may
+    }
+
+    /// Attempts that nobody may make any more: those that were made, and those that are kept for somebody.
+    pub(super) fn gone(&self) -> usize {
+        self.0.lock().gone()
+    }
+
+    /// Keeps an attempt for whoever needs one later, if one is left.
+    pub(super) fn keep(self: &Arc<Self>) -> Option<KeptAttempt> {
+        let mut shared = self.0.lock();
+        let may = shared.gone() < MOST_ATTEMPTS;
+        shared.kept += usize::from(may);
+        may.then(|| KeptAttempt(Arc::clone(self)))
+    }
+
+    /// Another attempt begins, claimed or not: its number.
+    pub(super) fn begin(&self, is_claimed: bool) -> u32 {
+        let mut shared = self.0.lock();
+        shared.claimed += usize::from(!is_claimed);
         shared.begun = shared.begun.saturating_add(1);
         shared.begun
     }
@@ -66,5 +99,18 @@ impl Story {
     /// What parts left behind since this was asked last.
     pub(super) fn left(&self) -> Vec<Left> {
         std::mem::take(&mut self.0.lock().left)
+    }
+}
+
+impl Shared {
+    fn gone(&self) -> usize {
+        self.claimed + self.kept
+    }
+}
+
+impl Drop for KeptAttempt {
+    fn drop(&mut self) {
+        let mut shared = self.0.0.lock();
+        shared.kept = shared.kept.saturating_sub(1);
     }
 }
