@@ -34,8 +34,6 @@ pub(crate) struct Relay {
     array: bool,
     request: RequestId,
     status: u16,
-    /// The upstream already told the client what went wrong.
-    told: bool,
     /// The client reads an error between the chunks of its answer.
     reads_errors: bool,
     judge: Judge,
@@ -79,7 +77,6 @@ impl Relay {
             array: destination.array,
             request: destination.request,
             status: destination.status,
-            told: false,
             reads_errors: destination.reads_errors,
             judge: destination.judge,
         }
@@ -87,10 +84,10 @@ impl Relay {
 
     /// The held frames tell the client of an error themselves, and nothing follows them.
     pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
-        self.told = !self.stream.is_rewritten();
+        let is_told = !self.stream.is_rewritten();
         let failure = StreamFailure::Stated(error);
         let end = self.fail(&failure);
-        if !self.told {
+        if !is_told {
             self.held.push_back(self.error_event(&end));
         } else if self.array {
             self.held.push_back(Bytes::from_static(b"]"));
@@ -137,9 +134,8 @@ impl Relay {
                 None
             }
             Err(failure) => {
-                let told = self.told;
                 let end = self.fail(&failure);
-                (!told).then(|| self.error_event(&end))
+                Some(self.error_event(&end))
             }
         }
     }
@@ -214,14 +210,12 @@ struct BadEnd<'f> {
 
 /// The limit of our own that ends a stream.
 const OVERRUN: LocalLimit = LocalLimit::ExecutionTimeout;
-/// The code of a stream that was given up for saying too little (resilience specification, 17.5).
-const TOO_SLOW: &str = "STREAM_THROUGHPUT_TOO_LOW";
 
 /// The code of an end that this gateway made.
 fn own_code(failure: &StreamFailure) -> Option<&'static str> {
     match failure {
         StreamFailure::Overrun(_) => Some(OVERRUN.code()),
-        StreamFailure::TooSlow(_) => Some(TOO_SLOW),
+        StreamFailure::TooSlow(_) => Some(code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Stated(_) | StreamFailure::Broken { .. } => None,
     }
 }
@@ -232,7 +226,7 @@ fn status_and_code<'f>(diagnosis: &Diagnosis, failure: &'f StreamFailure) -> (u1
     const BROKEN: u16 = 502;
     match failure {
         StreamFailure::Overrun(_) => (OVERRUN.status(), OVERRUN.code()),
-        StreamFailure::TooSlow(_) => (BROKEN, TOO_SLOW),
+        StreamFailure::TooSlow(_) => (BROKEN, code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Broken { .. } => (BROKEN, ""),
         StreamFailure::Stated(error) => match restated(diagnosis).map(|status| status.as_u16()).or(error.status) {
             Some(401 | 403) => (BROKEN, code::UPSTREAM_AUTH_FAILED),
