@@ -386,12 +386,6 @@ fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Served {
     Served::Whole(answer)
 }
 
-/// The status as a client may see it: 499 says that the client has gone, and is nobody's but our own log's (gateway
-/// specification, 1.8).
-fn shown(status: StatusCode) -> StatusCode {
-    if status.as_u16() == 499 { StatusCode::BAD_GATEWAY } else { status }
-}
-
 async fn refused(
     gateway: &Gateway,
     request: &ClientRequest,
@@ -411,7 +405,7 @@ async fn refused(
     let message = redaction.text(&error.message);
     let text = String::from_utf8_lossy(&body);
     let diagnosis = judge.http(head.status.as_u16(), &head.headers, &text, &error, &message);
-    let status = shown(restated(&diagnosis).unwrap_or(head.status));
+    let status = restated(&diagnosis).unwrap_or(head.status);
     let refusal =
         (status == head.status).then(|| passable(request, step.operation.dialect(), &head, body, &error)).flatten();
     let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);
