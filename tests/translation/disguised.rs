@@ -22,9 +22,9 @@ fn under(media: Option<&'static str>, body: String) -> Step {
 /// The same, a few bytes at a time.
 fn in_pieces(media: &str, body: &str) -> Step {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\nconnection: close\r\n\r\n");
-    let mut pieces = vec![(head.into(), Duration::ZERO)];
-    pieces.extend(body.as_bytes().chunks(7).map(|piece| (piece.to_vec().into(), Duration::from_micros(300))));
-    Step::Wire(pieces, Break::Close)
+    let mut pieces = vec![(head.into_bytes(), Duration::ZERO)];
+    pieces.extend(body.as_bytes().chunks(7).map(|piece| (piece.to_vec(), Duration::from_micros(300))));
+    Step::paced_wire(pieces, Break::Close)
 }
 
 #[tokio::test]
