@@ -6,7 +6,7 @@
 
 use bytes::{Bytes, BytesMut};
 use dialects::canonical::Answer;
-use dialects::error::STREAM_CUT;
+use dialects::error::ErrorOrigin;
 use dialects::framing::MAX_FRAME;
 use dialects::translate::StreamWriter;
 use dialects::{
@@ -25,7 +25,7 @@ const HOLD_LIMIT: usize = 64 * 1024;
 /// What went wrong in a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamFailure {
-    /// The upstream said so, in a frame or by the absence of an end. The message is already redacted.
+    /// The upstream said so, or the reader did who missed an end or could make nothing of it. The message is already redacted.
     Stated(UpstreamError),
     /// The connection broke, or fell silent for too long.
     Broken { reason: Reason, message: String },
@@ -402,7 +402,7 @@ pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -
 /// A good status and then the end without any content, whatever the reader makes of it (resilience specification, 17.5).
 fn early_eof(failure: StreamFailure) -> StreamFailure {
     match failure {
-        StreamFailure::Stated(error) if error.code.as_deref() == Some(STREAM_CUT) => StreamFailure::Broken {
+        StreamFailure::Stated(error) if error.origin == ErrorOrigin::Cut => StreamFailure::Broken {
             reason: Reason::EarlyEof,
             message: "the stream ended before any content".to_owned(),
         },
