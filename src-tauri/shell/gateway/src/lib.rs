@@ -14,6 +14,7 @@ mod auto_disable;
 mod client_auth;
 mod combo;
 mod combos;
+mod compression;
 mod deadline;
 pub mod edge;
 mod egress;

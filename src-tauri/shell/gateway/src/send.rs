@@ -16,6 +16,7 @@ use resilience::tool_limit;
 use upstream::{Call, Payload, Target, TransportError};
 
 use crate::accounts;
+use crate::aside;
 use crate::attempt::{Attempt, Overrun};
 use crate::egress;
 use crate::exchange::{self, Back, maker_of};
@@ -311,9 +312,11 @@ async fn whole(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let keepsake = exchange.keepsake.take();
-    let Exchange { gateway, request, target, upstream, back, .. } = &exchange;
+    let Exchange { gateway, request, target, upstream, ref back, .. } = exchange;
     let body = collect(gateway, &head.headers, body).await.map_err(|failure| stream_failure(judge, &failure))?;
-    let inspection = dialects::inspect(*upstream, &body);
+    let looked_at = body.clone();
+    let looking = move || dialects::inspect(upstream, &looked_at);
+    let inspection = aside::compute(gateway.tracker(), body.len(), looking).await;
     recorder.usage().absorb(&inspection.usage);
     if let Some(error) = inspection.error {
         return Err(stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))));
@@ -335,7 +338,9 @@ async fn whole(
         body
     } else {
         headers.insert(CONTENT_TYPE, if request.stream { back.stream_type() } else { JSON });
-        let told = back.whole(upstream.dialect(), &body, request.stream);
+        let (back, streams) = (back.clone(), request.stream);
+        let telling = move |body: &Bytes| back.whole(upstream.dialect(), body, streams);
+        let told = aside::compute(gateway.tracker(), body.len(), move || telling(&body)).await;
         let (told, answer) =
             told.map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?;
         if let Some(keepsake) = keepsake {
@@ -361,11 +366,17 @@ async fn folded(
     }
     let mut headers = response_headers::from_upstream(&head.headers);
     headers.insert(CONTENT_TYPE, JSON);
-    let body = exchange.back.body(&folded);
-    if let Some(keepsake) = exchange.keepsake {
-        keepsake.keep(&folded);
-    }
-    let_close(exchange.gateway, stream).await;
+    let Exchange { gateway, back, keepsake, .. } = exchange;
+    let length = folded.parts.iter().map(|part| part.text.len() + part.signature.len()).sum();
+    let telling = move || {
+        let body = back.body(&folded);
+        if let Some(keepsake) = keepsake {
+            keepsake.keep(&folded);
+        }
+        body
+    };
+    let body = aside::compute(gateway.tracker(), length, telling).await;
+    let_close(gateway, stream).await;
     Ok(answer(head.status, headers, body))
 }
 
