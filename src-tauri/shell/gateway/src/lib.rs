@@ -25,6 +25,7 @@ mod exchange;
 mod exhaustion;
 pub mod explain;
 mod failed;
+mod folded;
 mod gateway;
 mod hold;
 mod ingress;
