@@ -159,7 +159,7 @@ async fn send_unlimited(
     }
     let hint = Hint::new(request, step.operation, &head.headers);
     let mut patience = exchange.patience(hint);
-    let peeked = peek(body, hint, &mut patience).await;
+    let peeked = peek(body, hint, &mut patience, gateway.tracker()).await;
     let (kind, body) = peeked.map_err(|failure| stream_failure(&judge, &failure))?;
     let Some(framing) = kind else { return whole(exchange, &judge, head, body, recorder).await };
     let incoming = Incoming { head: &head, body, framing, patience, hint };
