@@ -15,6 +15,7 @@ mod key_spending;
 mod keys;
 mod last_resort;
 mod limits;
+mod log_lines;
 mod models;
 mod names;
 mod passthrough;

@@ -9,9 +9,9 @@ use catalog::Provider;
 use dialects::error::ErrorBody;
 use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
-use domain::{Dialect, Millis, Neutral, Outcome, Success, Timestamp};
+use domain::{Dialect, Failure, Millis, Neutral, Outcome, Reason, Success, Timestamp};
 use http::StatusCode;
-use resilience::failure::Next as Elsewhere;
+use resilience::failure::{Diagnosis, Next as Elsewhere};
 use resilience::{LocalLimit, Refusal};
 use routing::Resolved;
 use routing::decision::MOST_ATTEMPTS;
@@ -218,7 +218,7 @@ impl Round {
             Next::ThinkLess
         } else if within && failed.tool_limit.is_some() && may_shorten {
             Next::FewerTools
-        } else if within && failed.limit.is_none() && failed.diagnosis.next == Elsewhere::NextConnection {
+        } else if within && failed.limit.is_none() && another_may_serve(&failed.diagnosis) {
             Next::Account
         } else {
             Next::Stop
@@ -239,6 +239,17 @@ impl Round {
         }
         self.last = Some(Last::of(failed));
         next
+    }
+}
+
+/// Whether the provider's next account is asked. To a request without a combo the other accounts are the targets that are left,
+/// and vendors say "no such model" of models that an account has no access to (specification's decision 28).
+fn another_may_serve(diagnosis: &Diagnosis) -> bool {
+    let lacks_model = |failure: &Failure| failure.status == Some(404) && failure.reason == Reason::ModelNotFound;
+    match diagnosis.next {
+        Elsewhere::NextConnection => true,
+        Elsewhere::NextTarget => matches!(&diagnosis.outcome, Outcome::Failure(failure) if lacks_model(failure)),
+        Elsewhere::Stop => false,
     }
 }
 

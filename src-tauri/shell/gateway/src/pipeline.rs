@@ -21,6 +21,7 @@ use axum::body::Body;
 use axum::response::Response;
 use domain::Operation;
 use domain::request_log::RequestOutcome;
+use tracing::{Instrument, Span, debug_span, field};
 
 use crate::attempt_loop;
 use crate::combo;
@@ -43,13 +44,19 @@ pub(crate) async fn run(gateway: Gateway, head: Head, body: Body) -> Response {
     let request = Arc::new(request);
     // Handed on through several layers: it lies still from here on. A future is as large as the largest that it awaits, and
     // is copied whole as it is made: what is large or rare below is therefore boxed.
-    let answer: Answer = Box::pin(serve(gateway.clone(), Arc::clone(&request)));
+    let answer: Answer = Box::pin(serve(gateway.clone(), Arc::clone(&request)).instrument(span(&request)));
     let transcript = Transcript::begin(&gateway, &request);
     let response = if request.stream { keep_alive::accompany(&gateway, &request, answer).await } else { answer.await };
     match transcript {
         Some(transcript) => Box::pin(transcript.follow(response)).await,
         None => response,
     }
+}
+
+/// What every log line of a request says of it.
+fn span(request: &ClientRequest) -> Span {
+    let dialect = request.dialect().as_str();
+    debug_span!("request", id = request.id.as_str(), dialect, model = request.requested_model(), route = field::Empty)
 }
 
 async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
@@ -61,6 +68,7 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
     };
     let response = match resolved {
         Destination::Direct(resolved) => {
+            Span::current().record("route", "direct");
             recorder.journey.rule = Some(resolved.rule);
             if let Some(ready) = ollama::ready(&gateway, &request, &mut recorder) {
                 return ready;
@@ -68,6 +76,7 @@ async fn serve(gateway: Gateway, request: Arc<ClientRequest>) -> Response {
             Box::pin(attempt_loop::run(&gateway, &request, &resolved, recorder)).await
         }
         Destination::Combo(asked, rule) => {
+            Span::current().record("route", asked.combo.name.as_str());
             recorder.journey.rule = Some(rule);
             if let Some(ready) = ollama::ready(&gateway, &request, &mut recorder) {
                 return ready;

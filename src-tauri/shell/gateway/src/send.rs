@@ -6,13 +6,14 @@ use axum::response::Response;
 use bytes::Bytes;
 use dialects::thoughts::{Thoughts, is_refusal_of_thoughts};
 use dialects::{FinishReason, Framing, UpstreamError, end_marker};
-use domain::{Millis, Operation, ProviderClass, Reason};
+use domain::{Candidate, Millis, Operation, ProviderClass, Reason};
 use futures_util::Stream;
 use http::header::CONTENT_TYPE;
 use http::response::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::stream_watchdog::{self, Budgets};
 use resilience::tool_limit;
+use tracing::{Instrument, Span, debug_span};
 use upstream::{Call, Payload, Target, TransportError};
 
 use crate::accounts;
@@ -83,7 +84,8 @@ pub(crate) async fn send(
 ) -> Result<Served, Box<Failed>> {
     accounts::asked(gateway, step);
     // The largest future there is: everything that awaits it would be as large.
-    let sending = Box::pin(send_unlimited(gateway, request, step, wish, attempt, recorder));
+    let span = span(step, recorder);
+    let sending = Box::pin(send_unlimited(gateway, request, step, wish, attempt, recorder).instrument(span));
     let sent = match attempt.overrun() {
         None => sending.await,
         Some(overrun) => tokio::select! {
@@ -97,6 +99,12 @@ pub(crate) async fn send(
     };
     accounts::ended(gateway, request, step, sent.as_ref().err().map(|failed| &failed.diagnosis.outcome));
     sent
+}
+
+/// What every log line of an attempt says of it, beside what its request's says.
+fn span(step: &Step, recorder: &Recorder) -> Span {
+    let Candidate { provider, connection, model, .. } = &step.candidate;
+    debug_span!("attempt", n = recorder.journey.attempts.len() + 1, %provider, %connection, %model)
 }
 
 async fn send_unlimited(

@@ -156,7 +156,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     if let Some(pool) = asked.pool.as_ref().filter(|_| !request.operation.counts_tokens()) {
         recorder.of_pool(Share::new(gateway, pool), asked.lowered);
     }
-    let facts = request_facts::of(request);
+    let facts = request_facts::of(request, asked.combo.may_weigh_tasks());
     let begun = gateway.now();
     let deadline = begun + asked.config.time_limit();
     let mut effort = Effort::default();
