@@ -18,7 +18,6 @@ use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 
 use crate::attempt::Attempt;
-use crate::failed::restated;
 use crate::hold::{StreamFailure, UpstreamStream};
 use crate::judge::{EXECUTION_TIMEOUT, Judge, kind, overrun_message};
 use crate::record::{End, Recorder};
@@ -220,16 +219,17 @@ fn own_code(failure: &StreamFailure) -> Option<&'static str> {
     }
 }
 
-/// What an upstream states keeps its status, as that was repaired, and its code. A fault of the credential is not the
-/// client's (decision 3), and what merely broke has no status of its own.
+/// What an upstream states keeps its status and its code; where the status had to be repaired, the code was of the wrong one. A
+/// fault of the credential is not the client's (decision 3), and what merely broke has no status of its own.
 fn status_and_code<'f>(diagnosis: &Diagnosis, failure: &'f StreamFailure) -> (u16, &'f str) {
     const BROKEN: u16 = 502;
     match failure {
         StreamFailure::Overrun(_) => (OVERRUN.status(), OVERRUN.code()),
         StreamFailure::TooSlow(_) => (BROKEN, code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Broken { .. } => (BROKEN, ""),
-        StreamFailure::Stated(error) => match restated(diagnosis).map(|status| status.as_u16()).or(error.status) {
+        StreamFailure::Stated(error) => match diagnosis.status {
             Some(401 | 403) => (BROKEN, code::UPSTREAM_AUTH_FAILED),
+            Some(status) if error.status.is_some_and(|stated| stated != status) => (status, ""),
             status => (status.unwrap_or(BROKEN), error.code_for_others()),
         },
     }
