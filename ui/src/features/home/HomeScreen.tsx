@@ -11,7 +11,7 @@ import { useLive, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { baseUrl } from "@/lib/addresses";
 import { breakerNow } from "@/lib/breaker";
-import { countStates, type State, type StateCounts } from "@/lib/connection-state";
+import { countStates, needingAttention, type State, type StateCounts } from "@/lib/connection-state";
 import type { Format } from "@/lib/format";
 import { useNow } from "@/lib/use-now";
 import { SetupChecklist } from "./SetupChecklist";
@@ -113,7 +113,7 @@ function Sentence() {
       {stopped > 0 ? (
         <Why to="/monitoring/health" />
       ) : (
-        counts.attention + counts.cooling + counts.degraded > 0 && <Why to="/monitoring/cooldowns" />
+        needingAttention(counts) + counts.cooling + counts.degraded > 0 && <Why to="/monitoring/cooldowns" />
       )}
     </div>
   );
@@ -136,7 +136,8 @@ function sentence(
   format: Format,
 ): { state: State; text: string } {
   const words = messages.home;
-  const total = counts.ready + counts.degraded + counts.cooling + counts.attention + counts.off;
+  const attention = needingAttention(counts);
+  const total = counts.ready + counts.degraded + counts.cooling + attention + counts.off;
   if (total === 0) return { state: "terminal", text: words.noConnection };
   const parts = [counts.ready > 0 ? words.ready(counts.ready) : words.noneReady];
   if (counts.degraded > 0) parts.push(words.failing(counts.degraded));
@@ -147,7 +148,7 @@ function sentence(
         : words.coolingUntil(counts.cooling, format.clock(counts.nextBack)),
     );
   }
-  if (counts.attention > 0) parts.push(words.attention(counts.attention));
+  if (attention > 0) parts.push(words.attention(attention));
   if (stopped > 0) parts.push(words.stopped(stopped));
   const state = worst(counts);
   return { state: state === "ready" && stopped > 0 ? "degraded" : state, text: parts.join(", ") };
@@ -155,7 +156,7 @@ function sentence(
 
 function worst(counts: StateCounts): State {
   if (counts.ready === 0) return counts.cooling > 0 ? "cooling" : "blocked";
-  return counts.degraded + counts.attention > 0 ? "degraded" : "ready";
+  return counts.degraded + needingAttention(counts) > 0 ? "degraded" : "ready";
 }
 
 function Address() {
