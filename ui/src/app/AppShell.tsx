@@ -73,6 +73,7 @@ function Notices() {
           toast:
             "flex w-[420px] max-w-[calc(100vw-32px)] items-center gap-3 rounded-lg bg-raised px-4 py-2.5 text-sm text-ink shadow-float",
           content: "min-w-0 flex-1 break-words",
+          description: "mt-0.5 line-clamp-4 font-mono text-ink-faint text-xs",
           icon: "text-ready [[data-type=error]_&]:text-blocked [&_svg]:size-4",
           actionButton:
             "shrink-0 rounded-md px-2 py-1 font-medium text-accent-text transition-colors duration-100 hover:bg-accent-soft",

@@ -1,8 +1,7 @@
 import type { ReactNode } from "react";
-import type { ExclusionCause } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
 import { useNow } from "@/lib/use-now";
-import { Cause } from "./Cause";
+import { Cause, type Said } from "./Cause";
 import { LongText } from "./LongText";
 import { Countdown } from "./Time";
 
@@ -11,7 +10,7 @@ type WhyNotProps = {
   mechanism: string;
   reason: string;
   /** What the provider said when it came to this. */
-  cause?: ExclusionCause | null;
+  cause?: Said | null;
   until: string | null;
   /** What ends it, where no instant does. */
   end?: string | undefined;

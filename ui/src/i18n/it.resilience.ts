@@ -472,6 +472,8 @@ export const connectionHealth: Messages["connectionHealth"] = {
   level: "Livello di pausa",
   levelHelp: "quante volte la pausa è raddoppiata",
   lastError: "Ultimo errore",
+  otherError: "Un altro errore",
+  stillAsked: "L'ultima richiesta non è riuscita. Al suo turno viene interrogata di nuovo.",
   breaker: "Provider",
   allLocks: (n) => `Tutti i ${n} modelli bloccati`,
   locks: "Modelli bloccati",

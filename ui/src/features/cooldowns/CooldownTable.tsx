@@ -114,8 +114,10 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
               .filter(Boolean)
               .join("\n")}
           >
-            {errorCode !== null && `${errorCode} `}
-            {lastError ?? errorType(lastErrorType ?? "", messages)}
+            {lastErrorType ? errorType(lastErrorType, messages) : messages.connectionHealth.otherError}{" "}
+            <span className="text-ink-faint text-xs">
+              {[errorCode, lastError].filter((part) => part !== null).join(" ")}
+            </span>
           </span>
         ) : (
           <span className="text-ink-faint">–</span>

@@ -19,10 +19,11 @@ type PoolFormProps = { fields: PoolFields; onChange(fields: PoolFields): void; r
 type PartProps = { fields: PoolFields; set(part: Partial<PoolFields>): void; refusal: HostError | null };
 
 export function PoolForm({ fields, onChange, refusal }: PoolFormProps) {
-  const words = useMessages().pools;
+  const messages = useMessages();
+  const words = messages.pools;
   const set = (part: Partial<PoolFields>) => onChange({ ...fields, ...part });
   const slug = fields.slug || slugOf(fields.name);
-  const slugError = refusal?.code === "conflict" ? refusal.message : refusal?.field("slug");
+  const slugError = refusal?.code === "conflict" ? messages.fieldProblems.taken() : refusal?.field("slug");
   return (
     <>
       <Field label={words.name} error={refusal?.field("name")}>

@@ -214,7 +214,7 @@ describe("the story of a request", () => {
       .getAllByRole("listitem")
       .filter((item) => item.querySelector("a"));
     expect(first).toHaveTextContent(
-      /Account 1.*Failed.*429.*connecting 1\.2 s.*The account's rate limit is reached: slow down.*Went on to the next/,
+      /Account 1.*Failed.*429.*connecting 1\.2 s.*The account's rate limit is reached\.Went on to the next connection\.slow down/,
     );
     expect(second).toHaveTextContent(/Account 2.*No answer.*could not be reached.*No other connection was left to try/);
     const omitted = within(panel).getByRole("region", { name: "Why it is left out: Old account" });

@@ -89,7 +89,7 @@ function StartAtLogin({ control }: { control: { get(): Promise<boolean>; set(ena
   const enabled = useQuery({ queryKey: ["window", "start-at-login"], queryFn: () => control.get() });
   const change = useMutation({
     mutationFn: (on: boolean) => control.set(on),
-    onError: (error) => notify.failed(error.message),
+    onError: (error) => notify.failed(words.startAtLoginFailed, error.message),
     onSettled: () => enabled.refetch(),
   });
   return (
