@@ -1,11 +1,12 @@
 /** Is everything fine? One sentence, the address to point agents at, and the last requests. */
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ArrowRight } from "lucide-react";
 import { CopyButton } from "@/components/CopyButton";
 import { RequestStrip } from "@/components/RequestStrip";
 import { StateSign } from "@/components/StateSign";
 import { EmptyState, ErrorState, Skeleton, SkeletonRows } from "@/components/States";
-import { buttonClass } from "@/components/ui/button";
+import { Button, buttonClass } from "@/components/ui/button";
 import { usePreferences } from "@/host/preferences";
 import { useLive, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
@@ -32,7 +33,8 @@ export function HomeScreen() {
         <Figures />
       </div>
       {!preferences.onboarded && <SetupChecklist />}
-      <section className="mt-10" aria-labelledby="last-requests">
+      {/* That nobody answers is the sentence above. */}
+      <section className="mt-10" aria-labelledby="last-requests" hidden={requests.error?.unreachable}>
         <div className="mb-1 flex items-baseline justify-between">
           <h2 id="last-requests" className="font-semibold text-md">
             {messages.home.lastRequests}
@@ -86,6 +88,7 @@ function Sentence() {
   const messages = useMessages();
   const format = useFormat();
   const now = useNow();
+  const client = useQueryClient();
   const connections = useRead("connections_list", {});
   const breakers = useRead("breakers_list", null);
   if (connections.isPending) {
@@ -103,6 +106,7 @@ function Sentence() {
   const { state, text } = connections.error
     ? { state: "blocked" as const, text: messages.home.unreachable }
     : sentence(counts, stopped, messages, format);
+  if (connections.error?.unreachable) return <Unreachable onRetry={() => void client.refetchQueries()} />;
   return (
     // The link follows the last word; under a sentence of two lines it begins where the sentence does.
     <div className="relative flex flex-wrap items-baseline gap-x-4 gap-y-1 pl-7">
@@ -115,6 +119,22 @@ function Sentence() {
       ) : (
         needingAttention(counts) + counts.cooling + counts.degraded > 0 && <Why to="/monitoring/cooldowns" />
       )}
+    </div>
+  );
+}
+
+function Unreachable({ onRetry }: { onRetry(): void }) {
+  const messages = useMessages();
+  return (
+    <div role="alert" className="pl-7">
+      <h1 className="relative font-semibold text-xl tracking-tight">
+        <StateSign state="blocked" className="absolute top-2.75 -left-7 size-4" />
+        {messages.home.unreachable}
+      </h1>
+      <p className="mt-1 text-ink-soft">{messages.errors.unreachableHelp}</p>
+      <Button className="mt-3" onClick={onRetry}>
+        {messages.common.retry}
+      </Button>
     </div>
   );
 }
