@@ -5,6 +5,7 @@ import { Field } from "@/components/Field";
 import { IconButton } from "@/components/ui/button";
 import { TextArea } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
+import { useProviderNames } from "@/components/use-provider-names";
 import type { HostError } from "@/host";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -70,6 +71,7 @@ function AllowedCombos({ fields, set, error }: PartProps) {
       title={words.allowedCombos}
       words={{ all: words.allCombos, some: words.someCombos, none: words.noCombos }}
       chosen={fields.combos}
+      mono
       known={[...own, { id: "auto", name: "auto", about: words.autoCombo }]}
       error={error}
       onChange={(chosen) => set({ combos: chosen })}
@@ -81,6 +83,7 @@ function AllowedConnections({ fields, set, error }: PartProps) {
   const words = useMessages().keys;
   const id = useId();
   const connections = useRead("connections_list", {});
+  const providerName = useProviderNames();
   const known = connections.data?.connections ?? [];
   const change = (chosen: readonly string[] | null) =>
     // Who may not be used cannot be preferred either.
@@ -91,7 +94,7 @@ function AllowedConnections({ fields, set, error }: PartProps) {
       title={words.allowedConnections}
       words={{ all: words.allConnections, some: words.someConnections, none: words.noConnections }}
       chosen={fields.connections}
-      known={known.map((connection) => ({ id: connection.id, name: connection.name, about: connection.provider }))}
+      known={known.map(({ id: one, name, provider }) => ({ id: one, name, about: providerName(provider) }))}
       error={needsConnections(fields) ? words.leaseNeedsConnection : error}
       onChange={change}
     />
@@ -101,6 +104,7 @@ function AllowedConnections({ fields, set, error }: PartProps) {
 function PreferredConnections({ fields, set, error }: PartProps) {
   const words = useMessages().keys;
   const connections = useRead("connections_list", {});
+  const providerName = useProviderNames();
   const known = connections.data?.connections ?? [];
   const nameOf = (id: string) => known.find((connection) => connection.id === id)?.name ?? id;
   const chosen = fields.preferred;
@@ -152,7 +156,7 @@ function PreferredConnections({ fields, set, error }: PartProps) {
             disabled={left.length === 0}
             options={[
               { value: "", label: words.prefer },
-              ...left.map(({ id, name, provider }) => ({ value: id, label: `${name} (${provider})` })),
+              ...left.map(({ id, name, provider }) => ({ value: id, label: `${name} (${providerName(provider)})` })),
             ]}
             onChange={(id) => id !== "" && set({ preferred: [...chosen, id] })}
           />

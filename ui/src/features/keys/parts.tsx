@@ -1,6 +1,7 @@
 /** What the parts of the form about a key share. */
 import { Choice } from "@/components/Choice";
 import { Segmented } from "@/components/ui/segmented";
+import { cn } from "@/lib/cn";
 import type { KeyFields } from "@/lib/key-draft";
 
 export type PartProps = { fields: KeyFields; set(part: Partial<KeyFields>): void; error?: string | undefined };
@@ -13,12 +14,14 @@ type AllowListProps = {
   /** Nothing stands for all. */
   chosen: readonly string[] | null;
   known: readonly { readonly id: string; readonly name: string; readonly about?: string }[];
+  /** Their names are ids that agents ask for. */
+  mono?: boolean;
   error: string | undefined;
   onChange(chosen: readonly string[] | null): void;
 };
 
 /** All of something, or only what is ticked. */
-export function AllowList({ id, title, words, chosen, known, error, onChange }: AllowListProps) {
+export function AllowList({ id, title, words, chosen, known, mono = false, error, onChange }: AllowListProps) {
   // What was deleted since still stands in the key, and can be taken out of it.
   const gone = (chosen ?? []).filter((name) => !known.some((item) => item.id === name));
   const toggle = (item: string, on: boolean) =>
@@ -41,7 +44,7 @@ export function AllowList({ id, title, words, chosen, known, error, onChange }: 
           {known.length === 0 && <p className="px-3 py-1.5 text-ink-faint">{words.none}</p>}
           {known.map((item) => (
             <Choice key={item.id} checked={chosen.includes(item.id)} onToggle={(on) => toggle(item.id, on)}>
-              <span className="truncate" title={item.name}>
+              <span className={cn("truncate", mono && "font-mono")} title={item.name}>
                 {item.name}
               </span>
               {item.about && <span className="ml-auto shrink-0 text-ink-faint">{item.about}</span>}

@@ -107,6 +107,7 @@ function Filters({ search }: { search: RequestSearch }) {
         <Select
           aria-label={words.combo}
           className="w-full max-w-48"
+          mono={search.combo !== undefined}
           value={search.combo ?? ""}
           options={[
             { value: "", label: words.anyCombo },
