@@ -14,7 +14,7 @@ export function WithIds({ text, ids }: WithIdsProps) {
     const { id, at } = next;
     parts.push(
       rest.slice(0, at),
-      <span key={parts.length} className="break-words font-mono">
+      <span key={parts.length} className="break-words font-mono text-[0.95em]">
         {id}
       </span>,
     );
