@@ -27,7 +27,7 @@ export function AppShell() {
     <div className="flex h-full">
       <a
         href="#content"
-        className="sr-only z-50 rounded-md bg-raised px-3 py-2 shadow-float focus:not-sr-only focus:absolute focus:top-2 focus:left-2"
+        className="sr-only z-50 rounded-md bg-raised shadow-float focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:px-3 focus:py-2"
       >
         {messages.shell.skipToContent}
       </a>
