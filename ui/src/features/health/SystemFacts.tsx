@@ -22,7 +22,7 @@ export function SystemFacts() {
   const counts = countStates(connections, now);
   const attention = needingAttention(counts);
   const told = [
-    words.connectionsOf(counts.ready, connections.length),
+    connections.length > 0 ? words.connectionsOf(counts.ready, connections.length) : messages.providers.counts.none,
     counts.degraded > 0 && words.failing(counts.degraded),
     counts.cooling > 0 && messages.home.cooling(counts.cooling),
     attention > 0 && messages.home.attention(attention),

@@ -3,10 +3,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ArrowRight } from "lucide-react";
 import { CopyButton } from "@/components/CopyButton";
+import { FirstStep, useIsNew } from "@/components/FirstStep";
 import { RequestStrip } from "@/components/RequestStrip";
 import { StateSign } from "@/components/StateSign";
 import { EmptyState, ErrorState, Skeleton, SkeletonRows } from "@/components/States";
-import { Button, buttonClass } from "@/components/ui/button";
+import { Button } from "@/components/ui/button";
 import { usePreferences } from "@/host/preferences";
 import { useLive, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
@@ -62,25 +63,8 @@ export function HomeScreen() {
 /** What is missing before a request can come in. */
 function NoRequests() {
   const words = useMessages().home;
-  const connections = useRead("connections_list", {});
-  const isNew = connections.data?.connections.length === 0;
-  return (
-    <EmptyState
-      title={words.noRequests}
-      help={isNew ? words.startSetupHelp : words.noRequestsHelp}
-      action={
-        isNew ? (
-          <Link to="/setup" className={buttonClass({ variant: "primary" })}>
-            {words.startSetup}
-          </Link>
-        ) : (
-          <Link to="/settings/agents" className={buttonClass({ variant: "secondary" })}>
-            {words.connectAgent}
-          </Link>
-        )
-      }
-    />
-  );
+  const help = useIsNew() ? words.startSetupHelp : words.noRequestsHelp;
+  return <EmptyState title={words.noRequests} help={help} action={<FirstStep quiet />} />;
 }
 
 /** “4 connections ready, 1 cooling until 14:32”. */
