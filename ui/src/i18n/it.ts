@@ -147,7 +147,7 @@ export const it: Messages = {
 
   state: {
     ready: "Pronta",
-    degraded: "A rilento",
+    degraded: "Instabile",
     cooling: "In pausa",
     coolingUntil: (remaining) => `In pausa, torna tra ${remaining}`,
     coolingUntilClock: (time) => `In pausa fino alle ${time}`,
