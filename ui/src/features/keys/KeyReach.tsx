@@ -61,7 +61,8 @@ function Matching({ patterns }: { patterns: readonly string[] }) {
 }
 
 function AllowedCombos({ fields, set, error }: PartProps) {
-  const words = useMessages().keys;
+  const messages = useMessages();
+  const words = messages.keys;
   const id = useId();
   const combos = useRead("combos_list", { includeHidden: true });
   const own = combos.data?.combos.map(({ name }) => ({ id: name, name })) ?? [];
@@ -69,7 +70,7 @@ function AllowedCombos({ fields, set, error }: PartProps) {
     <AllowList
       id={id}
       title={words.allowedCombos}
-      words={{ all: words.allCombos, some: words.someCombos, none: words.noCombos }}
+      words={{ all: words.allCombos, some: words.someCombos, none: words.noCombos, filter: messages.combos.filter }}
       chosen={fields.combos}
       mono
       known={[...own, { id: "auto", name: "auto", about: words.autoCombo }]}
@@ -80,7 +81,8 @@ function AllowedCombos({ fields, set, error }: PartProps) {
 }
 
 function AllowedConnections({ fields, set, error }: PartProps) {
-  const words = useMessages().keys;
+  const messages = useMessages();
+  const words = messages.keys;
   const id = useId();
   const connections = useRead("connections_list", {});
   const providerName = useProviderNames();
@@ -92,7 +94,12 @@ function AllowedConnections({ fields, set, error }: PartProps) {
     <AllowList
       id={id}
       title={words.allowedConnections}
-      words={{ all: words.allConnections, some: words.someConnections, none: words.noConnections }}
+      words={{
+        all: words.allConnections,
+        some: words.someConnections,
+        none: words.noConnections,
+        filter: messages.connections.filter,
+      }}
       chosen={fields.connections}
       known={known.map(({ id: one, name, provider }) => ({ id: one, name, about: providerName(provider) }))}
       error={needsConnections(fields) ? words.leaseNeedsConnection : error}
