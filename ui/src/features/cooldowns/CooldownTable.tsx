@@ -92,6 +92,7 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
       id: "backoff",
       header: words.columns.backoff,
       width: "48px",
+      snug: true,
       align: "end",
       cell: ({ backoffLevel }) => (
         <span

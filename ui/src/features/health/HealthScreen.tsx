@@ -154,7 +154,7 @@ function useColumns(readAt: number): Column<BreakerDetail>[] {
           <span>{words.now}</span>
         </span>
       ),
-      width: "minmax(140px, 2fr)",
+      width: "minmax(96px, 2fr)",
       cell: ({ providerName, state, transitions }) => (
         <BreakerRibbon provider={providerName} state={state} transitions={transitions} from={now - HOUR_MS} to={now} />
       ),

@@ -79,6 +79,7 @@ function useColumns(): Column<Key>[] {
       id: "key",
       header: heads.key,
       width: "64px",
+      snug: true,
       cell: (key) => (
         <code className="font-mono text-ink-soft" title={words.endsIn(key.tail)}>
           …{key.tail}
@@ -99,6 +100,7 @@ function useColumns(): Column<Key>[] {
       id: "lastUsed",
       header: heads.lastUsed,
       width: "104px",
+      snug: true,
       cell: (key) =>
         key.lastUsedAt ? (
           <RelativeTime at={key.lastUsedAt} className="text-ink-soft" />
