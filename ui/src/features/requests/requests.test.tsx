@@ -129,7 +129,13 @@ describe("the request log", () => {
   it("tells a newcomer what will be here", async () => {
     open("/requests", fakeHost(world()));
     expect(await screen.findByRole("heading", { name: "No request has come in yet" })).toBeVisible();
-    expect(screen.getByRole("link", { name: "Connect an agent" })).toBeVisible();
+    // An agent without a provider would get no answer.
+    expect(await screen.findByRole("link", { name: "Start set-up" })).toHaveAttribute("href", "/setup");
+  });
+
+  it("lets an agent be connected once a provider is", async () => {
+    open("/requests", fakeHost(world({ connections: [connection("c1")] })));
+    expect(await screen.findByRole("link", { name: "Connect an agent" })).toHaveAttribute("href", "/settings/agents");
   });
 
   it("deletes the log only after asking", async () => {
