@@ -33,6 +33,7 @@ export const combos = {
   restored: (name: string) => `${name} is back`,
   inUseTitle: (name: string) => `${name} is still in use`,
   inUseHelp: "Something else leads to this combo. Change that first, then delete it.",
+  inUseBy: { combo: "a step of this combo", pattern: "a pattern of model names", name: "a model name" },
   simulate: "Simulate",
 
   defaults: {

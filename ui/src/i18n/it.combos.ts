@@ -34,6 +34,7 @@ export const combos: Messages["combos"] = {
   restored: (name) => `${name} è di nuovo qui`,
   inUseTitle: (name) => `${name} è ancora in uso`,
   inUseHelp: "Qualcos'altro porta a questo combo. Cambia prima quello, poi eliminalo.",
+  inUseBy: { combo: "un passo di questo combo", pattern: "uno schema di nomi", name: "un nome di modello" },
   simulate: "Simula",
 
   defaults: {
