@@ -372,7 +372,7 @@ impl Gateway {
             (None, ProxyMode::None, _) => None,
         };
         Target {
-            route: Route { proxy, allow_private },
+            route: Route { proxy, allow_private, fresh: false },
             base_url: entry.connection.specific.base_url.clone(),
             connection: entry.connection.id.clone(),
             credential: entry.credential.clone(),

@@ -115,7 +115,8 @@ async fn send_unlimited(
     attempt: &Attempt,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let target = gateway.target_at(&step.entry, &step.provider);
+    let mut target = gateway.target_at(&step.entry, &step.provider);
+    target.route.fresh = !recorder.journey.attempts.is_empty();
     let mut judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated =
         translate(gateway, request, step, wish).await.map_err(|refusal| not_translated(&judge, &refusal))?;

@@ -25,6 +25,9 @@ pub struct Route {
     pub proxy: Option<Proxy>,
     /// The owner consented to private addresses (gateway specification, 8.6).
     pub allow_private: bool,
+    /// What was asked just before failed, and its server may be closing the connection that it kept: without TLS, where another
+    /// costs next to nothing, none that was kept is used.
+    pub fresh: bool,
 }
 
 /// An outgoing proxy. Its address may carry a password, so it is never printed in full.
@@ -76,7 +79,8 @@ mod tests {
 
     #[test]
     fn the_password_of_a_proxy_is_not_printed() {
-        let route = Route { proxy: Some("http://me:hunter2@proxy.example:3128".into()), allow_private: false };
+        let route =
+            Route { proxy: Some("http://me:hunter2@proxy.example:3128".into()), allow_private: false, fresh: false };
         let printed = format!("{route:?}");
         assert!(printed.contains("proxy.example") && !printed.contains("hunter2"), "{printed}");
     }

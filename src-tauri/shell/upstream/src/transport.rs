@@ -80,6 +80,8 @@ struct ClientKey {
     allow_private: bool,
     /// Plain http, for which a resolved address must be near.
     plain: bool,
+    /// Keeps no connection ([`Route::fresh`]).
+    fresh: bool,
     /// The port is one we listen on, so the resolver must recognise our own addresses.
     own_port: bool,
 }
@@ -139,7 +141,9 @@ impl HttpTransport {
         let proxied = proxy.is_some();
         let plain = request.url().scheme() == "http";
         let own_port = own.iter().any(|own| Some(own.port()) == request.url().port_or_known_default());
-        let client = self.client(self.key(proxy, route.allow_private, plain, own_port))?;
+        let fresh = plain && route.fresh;
+        let key = ClientKey { fresh, ..self.key(proxy, route.allow_private, plain, own_port) };
+        let client = self.client(key)?;
         let response = client
             .execute(request)
             .await
@@ -169,6 +173,7 @@ impl HttpTransport {
             proxy,
             allow_private,
             plain,
+            fresh: false,
             own_port,
         }
     }
@@ -204,7 +209,7 @@ impl HttpTransport {
             .gzip(true)
             .brotli(true)
             .pool_idle_timeout(if key.plain { PLAIN_IDLE_TIMEOUT } else { IDLE_TIMEOUT })
-            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
+            .pool_max_idle_per_host(if key.fresh { 0 } else { MAX_IDLE_CONNECTIONS })
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .http2_keep_alive_while_idle(false)

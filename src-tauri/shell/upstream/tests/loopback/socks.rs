@@ -125,7 +125,7 @@ fn resolving(ip: &'static str) -> HttpTransport {
 }
 
 async fn status(transport: &HttpTransport, url: &str, proxy: &str, allow_private: bool) -> Result<u16, TransportError> {
-    let route = Route { proxy: Some(Proxy::from(proxy)), allow_private };
+    let route = Route { proxy: Some(Proxy::from(proxy)), allow_private, fresh: false };
     let request = http::Request::get(url).body(Payload::default()).unwrap();
     transport.send(request, &route).await.map(|response| response.status().as_u16())
 }
