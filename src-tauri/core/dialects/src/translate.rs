@@ -135,6 +135,12 @@ pub trait StreamWriter: Send {
 
     /// How far the client has come: decides the shape of an error written now.
     fn progress(&self) -> crate::error::StreamProgress<'_>;
+
+    /// Whether it keeps all of the answer, to tell it once more at the end (docs/decisions/0010). Whoever pushes then minds how
+    /// much that is.
+    fn keeps_answer(&self) -> bool {
+        false
+    }
 }
 
 /// A fresh writer for one answer.

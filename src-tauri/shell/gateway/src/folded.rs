@@ -1,4 +1,5 @@
-//! An answer put together while its stream is read: for a client that wants a body, or because something of it is kept.
+//! An answer put together while its stream is read: for a client that wants a body, because something of it is kept, or because
+//! a writer tells it once more at the end.
 //!
 //! A stream has no end that anybody knows before it comes, so what is put together has the bound of a whole body.
 
@@ -8,9 +9,13 @@ use dialects::canonical::Answer;
 /// The answer so far.
 pub(crate) struct Folded {
     answer: Answer,
-    /// What it holds, in bytes.
-    size: u64,
-    limit: u64,
+    room: Room,
+}
+
+/// Room for one answer.
+pub(crate) struct Room {
+    /// Bytes left.
+    left: u64,
 }
 
 /// There is more of an answer than the limit.
@@ -20,7 +25,7 @@ pub(crate) struct TooLarge;
 impl Folded {
     /// An empty one, with room for so many bytes.
     pub(crate) fn new(limit: u64) -> Folded {
-        Folded { answer: Answer::default(), size: 0, limit }
+        Folded { answer: Answer::default(), room: Room::new(limit) }
     }
 
     /// Takes one more event of a stream that has not failed.
@@ -28,10 +33,7 @@ impl Folded {
     /// # Errors
     /// There is no room for it.
     pub(crate) fn take(&mut self, event: &Event) -> Result<(), TooLarge> {
-        self.size += size_of(event);
-        if self.size > self.limit {
-            return Err(TooLarge);
-        }
+        self.room.take(event)?;
         // Only a failure is refused, and there is none.
         let _ = self.answer.take(event.clone());
         Ok(())
@@ -43,6 +45,22 @@ impl Folded {
 
     pub(crate) fn into_answer(self) -> Answer {
         self.answer
+    }
+}
+
+impl Room {
+    /// For so many bytes.
+    pub(crate) fn new(limit: u64) -> Room {
+        Room { left: limit }
+    }
+
+    /// Takes the room for one more event.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn take(&mut self, event: &Event) -> Result<(), TooLarge> {
+        self.left = self.left.checked_sub(size_of(event)).ok_or(TooLarge)?;
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use dialects::{
 };
 use domain::{Millis, Reason};
 
-use crate::folded::Folded;
+use crate::folded::{Folded, Room};
 use crate::memo::Keepsake;
 use crate::patience::{Patience, Waited};
 use crate::peek::Peeked;
@@ -67,7 +67,9 @@ pub(crate) struct UpstreamStream {
     /// The answer so far, where a body is wanted or something of it is kept.
     folded: Option<Folded>,
     keepsake: Option<Keepsake>,
-    /// There was more of it than a body may hold.
+    /// For what the writer keeps; none, where that is nothing.
+    writers_room: Option<Room>,
+    /// There is more of it than a body may hold, and the client cannot be given it without that.
     is_too_large: bool,
     redaction: Redaction,
     patience: Patience,
@@ -94,6 +96,7 @@ impl UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
             reader,
+            writers_room: writer.as_ref().is_some_and(|writer| writer.keeps_answer()).then(|| Room::new(WHOLE_BODY)),
             is_rewritten: writer.is_some(),
             end_marker: "",
             is_unclosed: false,
@@ -174,6 +177,9 @@ impl UpstreamStream {
                 }
             }
             let read = self.read_frames(in_one, recorder);
+            if self.is_too_large {
+                return Err(too_large());
+            }
             if !read.bytes.is_empty() || read.meaningful || read.stated.is_some() {
                 return Ok(Some(read));
             }
@@ -322,9 +328,6 @@ impl UpstreamStream {
             if let Some(error) = read.stated {
                 return Err(StreamFailure::Stated(error));
             }
-            if self.is_too_large {
-                return Err(too_large());
-            }
         }
         Ok(self.folded.take().map(Folded::into_answer).unwrap_or_default())
     }
@@ -333,11 +336,13 @@ impl UpstreamStream {
     fn pass_on(&mut self, event: &Event) {
         if let Some(writer) = &mut self.writer {
             writer.push(event, &mut self.written);
+            self.is_too_large |= self.writers_room.as_mut().is_some_and(|room| room.take(event).is_err());
         }
         if let (Some(folded), false) = (&mut self.folded, matches!(event, Event::Failed(_)))
             && folded.take(event).is_err()
         {
-            (self.folded, self.keepsake, self.is_too_large) = (None, None, true);
+            self.is_too_large |= self.keepsake.is_none();
+            (self.folded, self.keepsake) = (None, None);
         }
     }
 }
