@@ -86,3 +86,22 @@ async fn a_full_queue_refuses_what_could_not_be_translated_either() {
     }
     world.check_invariants().await;
 }
+
+/// As large as a body may be and a little more, told in pieces: nobody puts that together.
+#[tokio::test]
+async fn a_stream_that_outgrows_a_body_is_no_answer_to_who_wants_one() {
+    const PIECE: usize = 8 << 20;
+    let upstreams = Upstreams::start().await;
+    let (world, account) = (&upstreams.world, upstreams.of(Dialect::Chat));
+    let text = "x".repeat(PIECE);
+    let piece =
+        format!("data: {{\"id\":\"c\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+    world.script_model(account, "m1").then(Step::drip(piece, std::time::Duration::ZERO, None));
+    let reply = world.agent().post("/v1/chat/completions", chat_body("deepseek/m1", false)).await;
+    assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (502, "bad_gateway"), "{}", reply.text());
+    assert!(reply.error_message().contains("the answer is larger than 268435456 bytes"), "{}", reply.text());
+    let row = world.last_request().await;
+    assert_eq!((&row["outcome"], &row["errorCode"]), (&json!("failure"), &json!("bad_gateway")), "{row}");
+    assert_eq!(row["trace"]["attempts"][0]["kind"], "empty_or_garbled", "{row}");
+    world.check_invariants().await;
+}

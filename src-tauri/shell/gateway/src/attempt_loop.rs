@@ -14,7 +14,6 @@ use http::StatusCode;
 use resilience::failure::{Diagnosis, Next as Elsewhere};
 use resilience::{LocalLimit, Refusal};
 use routing::Resolved;
-use routing::decision::MOST_ATTEMPTS;
 
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::{Attempt, Kept};
@@ -211,8 +210,7 @@ impl Round {
     /// `has_more`: another account is left.
     fn failed(&mut self, step: &Step, failed: Failed, wish: &Wish, may_shorten: bool, has_more: bool) -> Next {
         self.limit.clone_from(&failed.limit);
-        // This attempt is not among them yet.
-        let within = self.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
+        let within = !self.recorder.is_spent();
         // Proofs of thinking can lose their worth between two turns; the same account then answers without them.
         let next = if within && failed.refuses_thoughts && wish.without.is_none() {
             Next::ThinkLess

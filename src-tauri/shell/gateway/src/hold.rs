@@ -6,7 +6,7 @@
 
 use bytes::{Bytes, BytesMut};
 use dialects::canonical::Answer;
-use dialects::error::STREAM_CUT;
+use dialects::error::ErrorOrigin;
 use dialects::framing::MAX_FRAME;
 use dialects::translate::StreamWriter;
 use dialects::{
@@ -14,18 +14,20 @@ use dialects::{
 };
 use domain::{Millis, Reason};
 
+use crate::folded::Folded;
 use crate::memo::Keepsake;
 use crate::patience::{Patience, Waited};
 use crate::peek::Peeked;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
+use crate::upstream_body::{WHOLE_BODY, too_large};
 
 const HOLD_LIMIT: usize = 64 * 1024;
 
 /// What went wrong in a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamFailure {
-    /// The upstream said so, in a frame or by the absence of an end. The message is already redacted.
+    /// The upstream said so, or the reader did who missed an end or could make nothing of it. The message is already redacted.
     Stated(UpstreamError),
     /// The connection broke, or fell silent for too long.
     Broken { reason: Reason, message: String },
@@ -63,8 +65,10 @@ pub(crate) struct UpstreamStream {
     array_end: Option<BytesMut>,
     written: BytesMut,
     /// The answer so far, where a body is wanted or something of it is kept.
-    folded: Option<Answer>,
+    folded: Option<Folded>,
     keepsake: Option<Keepsake>,
+    /// There was more of it than a body may hold.
+    is_too_large: bool,
     redaction: Redaction,
     patience: Patience,
     frames: Vec<Frame>,
@@ -98,6 +102,7 @@ impl UpstreamStream {
             folded: None,
             writer,
             keepsake: None,
+            is_too_large: false,
             redaction,
             patience,
             frames: Vec::new(),
@@ -247,7 +252,7 @@ impl UpstreamStream {
     fn complete(&mut self) {
         self.is_complete = true;
         if let (Some(keepsake), Some(answer)) = (self.keepsake.take(), &self.folded) {
-            keepsake.keep(answer);
+            keepsake.keep(answer.answer());
         }
         if let Some(mut writer) = self.writer.take() {
             writer.at(self.patience.now());
@@ -301,21 +306,27 @@ impl UpstreamStream {
         self.end_marker = end_marker;
     }
 
-    /// Something of the answer is kept once it is whole.
+    /// Something of the answer is kept once it is whole, unless it is too large for that.
     pub(crate) fn keep(&mut self, keepsake: Keepsake) {
-        self.folded = Some(Answer::default());
+        self.folded = Some(Folded::new(WHOLE_BODY));
         self.keepsake = Some(keepsake);
     }
 
     /// The whole answer, for a client that wants a body.
+    ///
+    /// # Errors
+    /// The stream failed, or there is more of it than a body may hold.
     pub(crate) async fn fold(&mut self, recorder: &mut Recorder) -> Result<Answer, StreamFailure> {
-        self.folded = Some(Answer::default());
+        self.folded = Some(Folded::new(WHOLE_BODY));
         while let Some(read) = self.next(recorder).await? {
             if let Some(error) = read.stated {
                 return Err(StreamFailure::Stated(error));
             }
+            if self.is_too_large {
+                return Err(too_large());
+            }
         }
-        Ok(self.folded.take().unwrap_or_default())
+        Ok(self.folded.take().map(Folded::into_answer).unwrap_or_default())
     }
 
     /// Shows an event to whoever keeps or rewrites the answer. An error is told by [`Read::stated`] instead.
@@ -323,9 +334,10 @@ impl UpstreamStream {
         if let Some(writer) = &mut self.writer {
             writer.push(event, &mut self.written);
         }
-        if let (Some(answer), false) = (&mut self.folded, matches!(event, Event::Failed(_))) {
-            // Only a failure is refused, and there is none.
-            let _ = answer.take(event.clone());
+        if let (Some(folded), false) = (&mut self.folded, matches!(event, Event::Failed(_)))
+            && folded.take(event).is_err()
+        {
+            (self.folded, self.keepsake, self.is_too_large) = (None, None, true);
         }
     }
 }
@@ -402,7 +414,7 @@ pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -
 /// A good status and then the end without any content, whatever the reader makes of it (resilience specification, 17.5).
 fn early_eof(failure: StreamFailure) -> StreamFailure {
     match failure {
-        StreamFailure::Stated(error) if error.code.as_deref() == Some(STREAM_CUT) => StreamFailure::Broken {
+        StreamFailure::Stated(error) if error.origin == ErrorOrigin::Cut => StreamFailure::Broken {
             reason: Reason::EarlyEof,
             message: "the stream ended before any content".to_owned(),
         },

@@ -15,8 +15,8 @@ use crate::whole_body::{self, Terms, Unread};
 const ERROR_BODY: u64 = 16 * 1024;
 /// How long an error body is read: its status and headers have said what matters to whoever is asked next.
 const ERROR_BODY_TIME: Millis = Millis::seconds(5);
-/// The largest whole answer in bytes; a larger one is an upstream gone wrong.
-const WHOLE_BODY: u64 = 256 * 1024 * 1024;
+/// The largest whole answer in bytes, whether it came as a body or is put together; a larger one is an upstream gone wrong.
+pub(crate) const WHOLE_BODY: u64 = 256 * 1024 * 1024;
 
 /// A whole answer.
 pub(crate) async fn collect(
@@ -33,11 +33,14 @@ pub(crate) async fn collect(
             let message = format!("nothing came for {idle}");
             StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message }
         }
-        Unread::TooLarge(_) => {
-            let message = format!("the answer is larger than {WHOLE_BODY} bytes");
-            StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message }
-        }
+        Unread::TooLarge(_) => too_large(),
     })
+}
+
+/// An answer beyond [`WHOLE_BODY`].
+pub(crate) fn too_large() -> StreamFailure {
+    let message = format!("the answer is larger than {WHOLE_BODY} bytes");
+    StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message }
 }
 
 /// The beginning of an error body; nothing when it broke off, or did not arrive in time.

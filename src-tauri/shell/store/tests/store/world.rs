@@ -223,6 +223,8 @@ pub fn request(n: u64) -> RequestRecord {
                 kind: "success".to_owned(),
                 decision: "answer".to_owned(),
                 message: None,
+                usage: None,
+                cost: None,
             }],
             exclusions: Vec::new(),
             warnings: Vec::new(),
