@@ -122,7 +122,8 @@ export const traffic = {
     "network.proxyMode": "Enter the address of the proxy first.",
     "network.proxyUrl": "Must be an address such as http://host:port, with http, https, socks5 or socks5h in front.",
     "logging.usageRetentionDays": "Must be 0 or at least 32: limits of keys count a month.",
-    "network.egressCheckUrl": "Must be an address that begins with https:// or http://.",
+    "network.egressCheckUrl":
+      "Must begin with https://, or with http:// on this computer or where private addresses are allowed.",
   },
   choices: {
     none: "None",

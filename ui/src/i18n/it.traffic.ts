@@ -129,7 +129,8 @@ export const traffic: Messages["traffic"] = {
     "network.proxyMode": "Scrivi prima l'indirizzo del proxy.",
     "network.proxyUrl": "Dev'essere un indirizzo come http://host:porta, con http, https, socks5 o socks5h davanti.",
     "logging.usageRetentionDays": "Dev'essere 0 o almeno 32: i limiti delle chiavi contano un mese.",
-    "network.egressCheckUrl": "Dev'essere un indirizzo che comincia con https:// o http://.",
+    "network.egressCheckUrl":
+      "Deve cominciare con https://, o con http:// su questo computer o dove gli indirizzi privati sono ammessi.",
   },
   choices: {
     none: "Nessuno",

@@ -1,5 +1,7 @@
 //! How this computer reaches the providers (gateway specification, 6.2 and 8.6; resilience specification, 17.1).
 
+use std::net::IpAddr;
+
 use domain::section::Conflict;
 use domain::{Millis, ProxyUrl, choice, section};
 
@@ -56,9 +58,10 @@ impl Config {
     /// The mode `custom` needs a proxy: without one it stays, so that nothing goes past the proxy that was meant. And a service needs a scheme this program speaks.
     fn match_proxy(&mut self) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
-        if self.egress_check_url.as_deref().is_some_and(|url| !is_web_url(url)) {
+        let allow_private = self.allow_private_provider_urls;
+        if self.egress_check_url.as_deref().is_some_and(|url| !is_web_url(url, allow_private)) {
             self.egress_check_url = None;
-            conflicts.push(Conflict::new(&["egressCheckUrl"], "must be a URL that begins with https:// or http://"));
+            conflicts.push(Conflict::new(&["egressCheckUrl"], SERVICE_FORM));
         }
         if self.proxy_mode == ProxyMode::Custom && self.proxy_url.is_none() {
             let conflict = Conflict::new(&["proxyMode", "proxyUrl"], "the mode custom needs a proxyUrl");
@@ -68,9 +71,29 @@ impl Config {
     }
 }
 
-fn is_web_url(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(|it: char| it.is_whitespace() || it.is_control()))
+const SERVICE_FORM: &str =
+    "must be a URL that begins with https://, or with http:// on this computer or where private addresses are allowed";
+
+/// As the rules for outgoing addresses have it: nothing goes over a network in plain text.
+fn is_web_url(text: &str, allow_private: bool) -> bool {
+    let (rest, plain) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        (None, None) => return false,
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_here = || {
+        let host = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => host,
+            Some(_) | None => authority,
+        };
+        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        let name = bare.to_ascii_lowercase();
+        name == "localhost" || name.ends_with(".localhost") || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+    };
+    !authority.is_empty()
+        && !rest.contains(|it: char| it.is_whitespace() || it.is_control())
+        && (!plain || allow_private || is_here())
 }
 
 #[cfg(test)]
@@ -80,6 +103,29 @@ mod tests {
 
     use super::*;
     use crate::{Layered, Source};
+
+    #[test]
+    fn a_service_that_would_be_called_in_plain_text_over_a_network_is_refused() {
+        for (url, here_only, with_private) in [
+            ("https://ip.example/json?x=1", true, true),
+            ("http://127.0.0.1:9000/ip", true, true),
+            ("http://[::1]:9000", true, true),
+            ("http://ip.LOCALHOST", true, true),
+            ("http://ip.example/json", false, true),
+            ("http://192.168.1.2", false, true),
+            ("https:///json", false, false),
+            ("ftp://ip.example", false, false),
+            ("https://ip.example/a b", false, false),
+        ] {
+            for (allow_private_provider_urls, accepted) in [(false, here_only), (true, with_private)] {
+                let egress_check_url = Some(url.to_owned());
+                let mut config = Config { egress_check_url, allow_private_provider_urls, ..Config::default() };
+                let told: Vec<String> = config.reconcile().into_iter().map(|conflict| conflict.message).collect();
+                assert_eq!(told.is_empty(), accepted, "{url} {allow_private_provider_urls}: {told:?}");
+                assert!(accepted || told == [SERVICE_FORM], "{told:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_custom_proxy_needs_an_address() {
