@@ -55,9 +55,7 @@ async fn a_combo_with_nothing_to_run_is_not_found() {
 /// The reply of a request whose attempts have begun and fail, and which then waits: time passes second by second, and in each
 /// of them whoever woke comes as far as a call of our own does.
 async fn after_a_wait(team: &Team, asking: JoinHandle<Reply>) -> Reply {
-    while team.world.in_flight() > 0 {
-        tokio::task::yield_now().await;
-    }
+    team.world.wait_for_attempts_to_end().await;
     while !asking.is_finished() {
         team.world.advance(Millis::seconds(1));
         team.world.requests().await;

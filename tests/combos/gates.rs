@@ -462,9 +462,7 @@ async fn whoever_is_to_be_asked_once_more_is_waited_for_when_its_queue_lets_nobo
         let calls = 2 * n as u64;
         team.world.wait_for_endings(&account, calls + 1).await;
         if matches!(model, "alone" | "hedged") {
-            while team.world.in_flight() > 0 {
-                tokio::task::yield_now().await;
-            }
+            team.world.wait_for_attempts_to_end().await;
             team.world.advance(Millis::seconds(2));
         }
         team.world.wait_for_waiting(1).await;

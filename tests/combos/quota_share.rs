@@ -212,10 +212,13 @@ async fn a_request_that_is_sent_once_more_keeps_its_place_over_every_pause() {
             shared.world.wait_for_endings(account, calls as u64).await;
             shared.world.wait_for_waiting(1).await;
             assert_eq!(shared.world.calls(account).len(), calls, "nobody takes the place of whoever pauses");
-            while shared.world.calls(account).len() == calls {
-                shared.world.advance(Millis::new(500));
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
+            let next = async {
+                while shared.world.calls(account).len() == calls {
+                    shared.world.advance(Millis::new(500));
+                    shared.world.stranger().get("/health").await;
+                }
+            };
+            acceptance::in_time("the next call", next).await;
         }
         assert_eq!(shared.world.picture().waiting, 1);
         gate.open();

@@ -33,9 +33,7 @@ fn begin(team: &Team) -> JoinHandle<Reply> {
 /// Once so many calls of an account have ended, its request pauses for so long and not a millisecond less.
 async fn pauses(team: &Team, account: usize, calls: u64, length: u64) {
     team.world.wait_for_endings(&team.accounts[account], calls).await;
-    while team.world.in_flight() > 0 {
-        tokio::task::yield_now().await;
-    }
+    team.world.wait_for_attempts_to_end().await;
     team.world.advance(Millis::new(length - 1));
     // Whoever wakes too early has its chance to show it.
     for _ in 0..50 {

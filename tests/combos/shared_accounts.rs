@@ -46,9 +46,7 @@ async fn whoever_waits_for_a_busy_account_is_not_helped_by_a_free_place_that_oth
     asking.extend(shared.asking(4));
     shared.world.wait_for_waiting(4).await;
     moving.open();
-    while shared.world.picture().waiting > 2 {
-        tokio::task::yield_now().await;
-    }
+    acceptance::until("two who go on", || shared.world.picture().waiting <= 2).await;
     assert_eq!(shared.world.calls(&shared.accounts[0]).len(), 1, "never two at the stuck one");
     stuck.open();
     all_succeed(asking).await;

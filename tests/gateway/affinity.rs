@@ -1,7 +1,5 @@
 //! A session of a client stays with one account (resilience specification, 9; acceptance, SA).
 
-use std::time::Duration;
-
 use acceptance::{Agent, Reply, World, chat_body};
 use domain::{Dialect, Millis, wire};
 use fake_upstream::Step;
@@ -206,10 +204,13 @@ async fn what_the_store_did_not_take_is_put_down_later() {
     database.execute(full).await.expect("a trigger");
     assert_eq!(many(&shared, "other", 1).await, [0]);
     assert_eq!(many(&shared, "a-name-of-mine", 2).await, [1, 1]);
-    while !shared.world.has_logged("the accounts of sessions could not be put down") {
-        shared.world.advance(Millis::seconds(1));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let fails = async {
+        while !shared.world.has_logged("the accounts of sessions could not be put down") {
+            shared.world.advance(Millis::seconds(1));
+            shared.world.stranger().get("/health").await;
+        }
+    };
+    acceptance::in_time("a failure to put them down", fails).await;
     database.execute("DROP TRIGGER full").await.expect("no trigger");
     database.close().await.expect("a close");
     shared.world.restart().await;

@@ -2,7 +2,7 @@
 
 use acceptance::{Ask, World, chat_body, error_event, messages_body};
 use domain::{Dialect, Millis, Usage};
-use fake_upstream::{Answer, Break, Step};
+use fake_upstream::{Answer, Break, Gate, Pause, Step};
 use http::Method;
 use serde_json::json;
 
@@ -156,14 +156,14 @@ async fn the_first_token_is_content_and_not_the_head_of_a_stream() {
     let connection = world.connect("anthropic", "c1").await;
     let all = crate::fixtures::odd_stream(Dialect::Messages);
     let (opening, rest) = all.split_at(all.find("event: content_block_delta").expect("a delta"));
-    let wait = std::time::Duration::from_millis(700);
-    world
-        .script(&connection)
-        .then(Step::Sse(vec![(opening.to_owned().into(), std::time::Duration::ZERO), (rest.to_owned().into(), wait)]));
+    let gate = Gate::closed();
+    let pieces = [(opening.to_owned(), Pause::None), (rest.to_owned(), Pause::from(&gate))];
+    world.script(&connection).then(Step::paced(pieces));
     let agent = world.agent();
     let asking = tokio::spawn(async move { agent.post("/v1/messages", messages_body("anthropic/m1", true)).await });
     world.wait_for_calls(&connection, 1).await;
     world.advance(Millis::new(1_500));
+    gate.open();
     assert_eq!(asking.await.expect("a reply").text(), all);
     assert_eq!(world.last_request().await["ttftMs"], 1_500);
     world.check_invariants().await;

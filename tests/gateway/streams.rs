@@ -3,7 +3,7 @@
 
 use acceptance::{Ask, Connection, Reply, World, messages_body, parse_sse};
 use domain::{Dialect, Millis};
-use fake_upstream::{Break, Step};
+use fake_upstream::{Break, Gate, Pause, Step};
 use serde_json::{Value, json};
 
 use crate::fixtures::{beginning, error_event, odd_stream};
@@ -93,11 +93,13 @@ async fn a_reset_in_the_middle_of_a_stream_is_told_too() {
         let ask = Ask::new(dialect, true);
         let (first, second) = pair(&world, &ask).await;
         let text = beginning(dialect);
-        let then = std::time::Duration::from_millis(300);
-        let pieces = vec![(text.into(), std::time::Duration::ZERO), (": more\n\n".into(), then)];
-        world.script(&first).then(Step::Sse(pieces).cut(text.len() + 1));
+        let gate = Gate::closed();
+        let pieces = [(text, Pause::None), (": more\n\n", Pause::from(&gate))];
+        world.script(&first).then(Step::paced(pieces).cut(text.len() + 1));
         let mut reply = world.agent().stream(&ask.path, ask.body).await;
         let mut body = reply.until("Once upon").await;
+        // A reset discards what was not read yet.
+        gate.open();
         let rest = reply.rest().await;
         body.extend_from_slice(&rest.body);
         assert_told(dialect, &Reply { body: body.into(), ..rest });
@@ -435,14 +437,21 @@ async fn a_stop_lets_a_running_stream_finish() {
     let connection = world.connect("anthropic", "c1").await;
     let all = odd_stream(Dialect::Messages);
     let (opening, rest) = all.split_at(all.find("event: a_later_invention").expect("the middle"));
-    let wait = std::time::Duration::from_millis(700);
-    let pieces = vec![(opening.into(), std::time::Duration::ZERO), (rest.into(), wait)];
-    world.script(&connection).then(Step::Sse(pieces));
+    let gate = Gate::closed();
+    world.script(&connection).then(Step::paced([(opening, Pause::None), (rest, Pause::from(&gate))]));
     let ask = Ask::new(Dialect::Messages, true);
     let mut reply = world.agent().stream(&ask.path, ask.body).await;
     let mut body = reply.until("thinking_delta").await;
     let reading = tokio::spawn(reply.rest());
-    world.stop().await;
+    let address = world.address();
+    let opens = async {
+        // The stop has begun once nobody listens any more.
+        while tokio::net::TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        gate.open();
+    };
+    tokio::join!(world.stop(), acceptance::in_time("the listener to go", opens));
     body.extend_from_slice(&reading.await.expect("a rest").body);
     assert_eq!(std::str::from_utf8(&body).expect("text"), all);
 }

@@ -1,9 +1,11 @@
 //! From what came back to what it costs (resilience specification, 6; scenarios EC).
 
+use std::time::Duration;
+
 use acceptance::Ask;
 use domain::Millis;
 use domain::health::TestStatus;
-use fake_upstream::Step;
+use fake_upstream::{Break, Step};
 use http::HeaderMap;
 use serde_json::json;
 
@@ -94,6 +96,28 @@ async fn a_missing_model_of_an_ordinary_provider_is_noted_and_nothing_more() {
     assert!(world.health(&c1).last_error.is_some());
     assert_eq!(post_m1(&world, AK).await.status, 200);
     world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_model_that_one_account_lacks_is_asked_of_the_next() {
+    // decision 28: without a combo the other accounts are the targets that are left
+    for dialect in DIALECTS {
+        let world = start().await;
+        let ask = Ask::new(dialect, false);
+        let [c1, c2] = [world.connect(ask.provider, "c1").await, world.connect(ask.provider, "c2").await];
+        let lacks = || Step::error(404, "the model m1 does not exist or you do not have access to it");
+        world.script(&c1).then(lacks());
+        assert_eq!(post(&world, &ask).await.status, 200, "{dialect:?}");
+        assert_eq!((world.calls(&c1).len(), world.calls(&c2).len()), (1, 1), "{dialect:?}");
+        for account in [&c1, &c2] {
+            world.reset(account).await;
+        }
+        world.script(&c2).then(lacks());
+        let reply = post(&world, &ask).await;
+        assert_eq!(reply.status, 404, "{dialect:?}: {}", reply.text());
+        assert_eq!((world.calls(&c1).len(), world.calls(&c2).len()), (2, 2), "{dialect:?}: each once");
+        world.check_invariants().await;
+    }
 }
 
 #[tokio::test]
@@ -202,6 +226,33 @@ async fn whatever_shape_an_error_has_its_words_are_read() {
     post_m1(&world, AK).await;
     assert_eq!(world.status(&c1), TestStatus::Banned);
     world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn an_error_whose_text_never_ends_is_judged_by_its_status() {
+    // EC-28: also when nothing else would ever end it
+    for dialect in DIALECTS {
+        let world = start().await;
+        let asked = Ask::new(dialect, false);
+        let [c1, c2] = [world.connect(asked.provider, "c1").await, world.connect(asked.provider, "c2").await];
+        let silence = Millis::hours(24);
+        world.set(json!({ "network": { "streamIdleTimeoutMs": silence.as_millis() } })).await;
+        let busy = Step::error(429, "slow down").with_header("retry-after", "7");
+        world.script(&c1).then(busy.broken(10, Break::Stall));
+        let began = world.now();
+        let asking = crate::cast::begin(&world, &c1, &asked).await;
+        // Slowly enough for the head to arrive long before the silence would count.
+        while world.health(&c1).last_error.is_none() {
+            world.advance(Millis::seconds(5));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let reply = asking.await.expect("a reply");
+        assert!(world.now().since(began) < silence, "{dialect:?}");
+        assert_eq!(reply.status, 200, "{dialect:?}: {}", reply.text());
+        assert_eq!(reply.header("x-omniroute-selected-connection-id"), Some(c2.id.as_str()), "{dialect:?}");
+        assert_eq!(world.health(&c1).last_error.and_then(|error| error.status), Some(429), "{dialect:?}");
+        world.check_invariants().await;
+    }
 }
 
 #[tokio::test]

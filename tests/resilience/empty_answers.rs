@@ -5,7 +5,7 @@ use domain::Dialect;
 use fake_upstream::{Answer, Break, Finish, Step};
 use serde_json::json;
 
-use crate::cast::{DIALECTS, post, start, uncooled};
+use crate::cast::{AK, DIALECTS, post, start, uncooled};
 
 #[tokio::test]
 async fn a_model_that_ran_into_its_limit_without_a_word_has_answered() {
@@ -142,6 +142,35 @@ async fn signs_of_life_alone_are_no_answer() {
         assert_eq!((health.cooling_until, health.backoff_level), (None, 0), "{dialect:?}");
         assert!(health.last_error.is_some(), "{dialect:?}");
         assert_eq!(world.breaker_state(asked.provider), ("CLOSED", 0), "{dialect:?}");
+        world.check_invariants().await;
+    }
+}
+
+/// The words of this gateway's own log are nothing but words where an upstream says them.
+#[tokio::test]
+async fn an_error_that_is_called_a_cut_is_its_upstream_s_own() {
+    for word in ["stream_cut", "empty_or_garbled"] {
+        let says = json!({ "error": { "message": "busy", "code": word, "status": 429 } }).to_string();
+        for (stream, step) in
+            [(false, Step::status(200, says.clone())), (true, Step::sse([format!("data: {says}\n\n")]))]
+        {
+            let world = start().await;
+            let c1 = world.connect(AK, "c1").await;
+            world.script(&c1).then(step);
+            let reply = post(&world, &Ask::of(AK, "m1", Dialect::Chat, stream)).await;
+            assert_eq!(reply.status, 429, "{word} {stream}: {}", reply.text());
+            let row = world.last_request().await;
+            assert_eq!(row["trace"]["attempts"][0]["kind"], "rate_limit", "{word} {stream}: {row}");
+            world.check_invariants().await;
+        }
+        // Behind text it is told to clients of other dialects by its own name.
+        let world = start().await;
+        let c1 = world.connect(AK, "c1").await;
+        let event = format!("data: {says}\n\n");
+        world.script(&c1).then(Step::sse([beginning(Dialect::Chat).to_owned(), event]));
+        let reply = post(&world, &Ask::of(AK, "m1", Dialect::Messages, true)).await;
+        let told = format!("{{\"type\":\"rate_limit_error\",\"message\":\"busy\",\"code\":\"{word}\"}}");
+        assert!(reply.text().contains("Once upon") && reply.text().contains(&told), "{word}: {}", reply.text());
         world.check_invariants().await;
     }
 }

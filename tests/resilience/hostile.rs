@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use acceptance::{Ask, Connection, Reply, World, beginning, ending, whole_answer};
+use acceptance::{Ask, Connection, Reply, World, beginning, ending, until, whole_answer};
 use async_compression::tokio::write::{GzipEncoder, ZstdEncoder};
 use bytes::Bytes;
 use domain::Dialect;
-use fake_upstream::{Break, FakeUpstream, Options, Step};
+use fake_upstream::{Break, FakeUpstream, Gate, Options, Pause, Step};
 use tokio::io::AsyncWriteExt;
 
 use crate::cast::{DIALECTS, post, start};
@@ -83,11 +83,11 @@ async fn zstd(text: &str) -> Vec<u8> {
 fn heads(dialect: Dialect, stream: bool) -> Vec<Fault> {
     let (media, body) = if stream { (EVENTS, story(dialect)) } else { (JSON, whole_answer(dialect).to_owned()) };
     let good = response(media, &body);
-    let drops = good.iter().map(|byte| (Bytes::copy_from_slice(&[*byte]), Duration::from_micros(100))).collect();
+    let drops = good.iter().map(|byte| (Bytes::copy_from_slice(&[*byte]), Duration::from_micros(100)));
     let prefixed = |prefix: &str| close([prefix.as_bytes(), &good[..]].concat());
     let headed = |header: &str| close(response(&format!("{media}{header}\r\n"), &body));
     let rows = [
-        ("byte by byte", Step::Wire(drops, Break::Close), Then::Served),
+        ("byte by byte", Step::paced_wire(drops, Break::Close), Then::Served),
         (
             "information before it",
             prefixed("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"),
@@ -159,7 +159,7 @@ async fn streamed(dialect: Dialect) -> Vec<Fault> {
     let sized = |length: usize| close(response(&format!("{EVENTS}content-length: {length}\r\n"), &story));
     let long = |length: usize| story.replace("Once upon", &format!("Once upon {}", "x".repeat(length)));
     let zipped_story = zstd(&story).await;
-    let then_reset = vec![(response(EVENTS, begins), Duration::ZERO), (Bytes::new(), Duration::from_millis(20))];
+    let then_reset = [(response(EVENTS, begins), Duration::ZERO), (Bytes::new(), Duration::from_millis(20))];
     let rows = [
         ("a byte order mark", Step::sse([format!("\u{feff}{story}")]), Then::Served),
         ("NUL between the events", Step::sse([begins, ": \0\0\n\n", "data: \0\n\n", ends]), Then::Served),
@@ -178,7 +178,7 @@ async fn streamed(dialect: Dialect) -> Vec<Fault> {
         ("half a gzip", gzipped(gzip(begins, false).await), Then::BrokenOff),
         ("zstd", close(response(&format!("{EVENTS}content-encoding: zstd\r\n"), zipped_story)), Then::PassedOver),
         ("comments and the end", Step::sse([": a\n\n: b\n\n"]), Then::PassedOver),
-        ("a reset after some text", Step::Wire(then_reset, Break::Reset), Then::BrokenOff),
+        ("a reset after some text", Step::paced_wire(then_reset, Break::Reset), Then::BrokenOff),
     ];
     rows.into_iter().map(|(name, step, then)| Fault { name, stream: true, step, then }).collect()
 }
@@ -296,13 +296,16 @@ async fn a_kept_connection_that_has_died_costs_nobody_anything() {
         let text = whole_answer(dialect);
         let kept = response(&format!("{JSON}content-length: {}\r\n", text.len()), text);
         for how in [Break::Close, Break::Reset] {
-            let later = vec![(kept.clone(), Duration::ZERO), (Bytes::new(), Duration::from_millis(20))];
-            world.script(&account).then(Step::Wire(later, how));
             for round in 1..=4 {
+                let gate = Gate::closed();
+                let later = [(kept.clone(), Pause::None), (Bytes::new(), Pause::from(&gate))];
+                world.script(&account).then(Step::paced_wire(later, how));
                 let reply = post(&world, &ask).await;
                 assert_eq!(reply.status, 200, "{dialect:?} {how:?} {round}: {}", reply.text());
-                // The end of the connection is a matter between two kernels: only real time brings it.
-                tokio::time::sleep(Duration::from_millis(60)).await;
+                gate.open();
+                until("the end of the kept connection", || world.upstream.connections() == 0).await;
+                // What has come to the gateway's sockets by now it sees before it serves whatever comes later.
+                world.stranger().get("/health").await;
             }
         }
         assert_eq!(world.calls(&account).len(), 8, "{dialect:?}: each request was sent once");

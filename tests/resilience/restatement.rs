@@ -126,3 +126,96 @@ async fn the_words_are_found_anywhere_in_the_body_and_in_a_good_status() {
         world.check_invariants().await;
     }
 }
+
+/// The error that says that the client has gone, as an object of an upstream's stream or body.
+fn gone(status: u16) -> String {
+    json!({ "error": { "message": "the operation was cancelled", "code": status } }).to_string()
+}
+
+#[tokio::test]
+async fn an_upstream_that_says_that_the_client_has_gone_is_a_bad_gateway() {
+    // Gateway specification, 1.8: 499 is for the log alone, and for a client that really has gone.
+    for (status, provider) in [(499, AK), (460, AK), (499, "anthropic"), (499, "gemini"), (499, "codex")] {
+        let says = gone(status);
+        let event = format!("data: {says}\n\n");
+        for (name, step, streams, attempted) in [
+            ("whole", Step::error(status, "Client Closed Request"), false, 502),
+            ("whole, a stream was asked for", Step::error(status, "Client Closed Request"), true, 502),
+            ("in a good answer", Step::status(200, says.clone()), false, 200),
+            ("first in a stream", Step::sse([event.clone()]), true, 200),
+        ] {
+            let world = start().await;
+            let c1 = world.connect(provider, "c1").await;
+            world.script(&c1).then(step);
+            let asked = if streams { ask_stream(provider, "m1") } else { ask(provider, "m1") };
+            let reply = post(&world, &asked).await;
+            let case = format!("{status} of {provider}, {name}: {}", reply.text());
+            let word = match provider {
+                "anthropic" => "api_error",
+                "gemini" => "UNAVAILABLE",
+                _ => "bad_gateway",
+            };
+            let row = world.last_request().await;
+            let attempt = &row["trace"]["attempts"][0]["status"];
+            assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (502, word), "{case}");
+            assert_eq!((&row["status"], attempt), (&json!(502), &json!(attempted)), "{case}: {row}");
+            if matches!(provider, "gemini" | "codex") {
+                assert_eq!(world.locks(&c1).len(), 1, "{case}");
+            } else {
+                assert_eq!(world.cooling(&c1), Some(Millis::seconds(3)), "{case}");
+            }
+            assert_eq!(world.breaker_state(provider).1, 1, "{case}");
+            world.check_invariants().await;
+        }
+    }
+}
+
+/// Nobody is charged for what a queue behind the upstream refuses, and its status is no more believed.
+#[tokio::test]
+async fn nor_is_it_believed_where_nobody_is_charged() {
+    let world = start().await;
+    let c1 = world.connect(AK, "c1").await;
+    world.script(&c1).then(Step::error(499, "full").with_code("RATE_LIMIT_QUEUE_FULL"));
+    let reply = post_m1(&world, AK).await;
+    assert_eq!(reply.status, 503, "{}", reply.text());
+    let row = world.last_request().await;
+    assert_eq!((&row["status"], &row["trace"]["attempts"][0]["status"]), (&json!(503), &json!(502)), "{row}");
+    assert_eq!(world.cooling(&c1), None);
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn nor_is_it_told_behind_text_or_by_a_combo() {
+    let world = start().await;
+    let chat = world.connect("deepseek", "c1").await;
+    let begun = acceptance::beginning(domain::Dialect::Chat).to_owned();
+    for (client, told) in [
+        (
+            domain::Dialect::Messages,
+            r#"{"type":"api_error","message":"the operation was cancelled","code":"bad_gateway"}"#,
+        ),
+        (
+            domain::Dialect::Gemini,
+            r#"{"error":{"code":502,"message":"the operation was cancelled","status":"UNAVAILABLE""#,
+        ),
+        (domain::Dialect::Responses, r#""error":{"code":"server_error","message":"the operation was cancelled"}"#),
+    ] {
+        world.script(&chat).then(Step::sse([begun.clone(), format!("data: {}\n\n", gone(499))]));
+        let reply = post(&world, &acceptance::Ask::of("deepseek", "m1", client, true)).await;
+        assert!(reply.text().contains("Once upon") && reply.text().contains(told), "{client}: {}", reply.text());
+        world.reset(&chat).await;
+    }
+    world.script(&chat).then(Step::error(499, "Client Closed Request"));
+    let config = json!({ "maxRetries": 0 });
+    let body =
+        json!({ "name": "pair", "strategy": "priority", "models": ["deepseek/m1", "deepseek/m2"], "config": config });
+    world.managed(http::Method::POST, "/api/combos", Some(body)).await;
+    for streams in [false, true] {
+        let reply = world.agent().post("/v1/chat/completions", acceptance::chat_body("pair", streams)).await;
+        assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (502, "bad_gateway"), "{}", reply.text());
+        let row = world.last_request().await;
+        assert_eq!((&row["status"], &row["trace"]["attempts"][0]["status"]), (&json!(502), &json!(502)), "{row}");
+        world.reset(&chat).await;
+    }
+    world.check_invariants().await;
+}

@@ -19,10 +19,14 @@ pub(crate) async fn while_time_passes(world: &World, mut asking: JoinHandle<Repl
 
 /// Lets the clock run until an account is given up, and then no longer: the next one gets its own time.
 pub(crate) async fn until_given_up(world: &World, first: &Connection, asking: JoinHandle<Reply>) -> Reply {
-    while world.health(first).last_error.is_none() {
-        world.advance(Millis::seconds(5));
-        tokio::task::yield_now().await;
-    }
+    let given_up = || {
+        let is_given_up = world.health(first).last_error.is_some();
+        if !is_given_up {
+            world.advance(Millis::seconds(5));
+        }
+        is_given_up
+    };
+    acceptance::until("the end of the first one's patience", given_up).await;
     asking.await.expect("a reply")
 }
 

@@ -19,7 +19,7 @@ fn murmur(dialect: Dialect, then: &str) -> Step {
     };
     let first = Bytes::from(format!("{}{then}", beginning(dialect)));
     let pings = std::iter::repeat_n((Bytes::from_static(ping.as_bytes()), Duration::from_millis(3)), 20_000);
-    Step::Sse(std::iter::once((first, Duration::ZERO)).chain(pings).collect())
+    Step::paced(std::iter::once((first, Duration::ZERO)).chain(pings))
 }
 
 /// More text than fits between an upstream and a client that does not read.

@@ -1,9 +1,9 @@
 //! An agent: sends what a client sends, and hands back exactly what came.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
+use fake_upstream::PATIENCE;
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
@@ -11,8 +11,20 @@ use serde_json::Value;
 
 use crate::sse::{SseEvent, parse};
 
-/// The longest anything may take on the wall clock; a test that needs longer is wrong.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Waits for something that comes by itself, on the wall clock.
+pub async fn in_time<T>(what: &str, waiting: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited for {what} in vain"))
+}
+
+/// Lets the other tasks work until it is so.
+pub async fn until(what: &str, so: impl Fn() -> bool) {
+    let waiting = async {
+        while !so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(what, waiting).await;
+}
 
 /// Every whole reply that a world's agents got, for the checks that hold after each scenario.
 pub(crate) type Seen = Arc<Mutex<Vec<Reply>>>;

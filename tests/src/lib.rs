@@ -17,8 +17,9 @@ mod streams;
 mod wire;
 mod world;
 
-pub use agent::{Agent, PATIENCE, Reply, StreamedReply};
+pub use agent::{Agent, Reply, StreamedReply, in_time, until};
 pub use ask::{Ask, chat_body, gemini_body, messages_body, responses_body};
+pub use fake_upstream::PATIENCE;
 pub use sse::{SseEvent, parse as parse_sse};
 pub use streams::{beginning, empty_stream, ending, error_event, opening, whole_answer};
 pub use wire::{Wire, WireReply};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::agent::PATIENCE;
+use fake_upstream::PATIENCE;
 
 /// An open connection.
 pub struct Wire {

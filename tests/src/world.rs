@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use server::{Config, ManualClock, Running};
 use tempfile::TempDir;
 
-use crate::agent::{self, Agent, PATIENCE, Reply, Seen};
+use crate::agent::{self, Agent, Reply, Seen, in_time, until};
 use crate::log;
 
 /// Makes every credential of a test process different, so that a scan of the log knows whose it is.
@@ -164,7 +164,7 @@ impl World {
     /// Stops in good order.
     pub async fn stop(&mut self) {
         let running = self.running.take().expect("the gateway runs");
-        let stopped = tokio::time::timeout(PATIENCE, running.shutdown()).await.expect("a stop in time");
+        let stopped = in_time("a stop", running.shutdown()).await;
         stopped.expect("a clean stop");
     }
 
@@ -307,9 +307,7 @@ impl World {
 
     /// Waits until so many requests wait for a place.
     pub async fn wait_for_waiting(&self, count: u32) {
-        while self.picture().waiting < count {
-            tokio::task::yield_now().await;
-        }
+        until("those who wait", || self.picture().waiting >= count).await;
     }
 
     /// Waits until an account's provider has seen so many calls.
@@ -356,7 +354,7 @@ impl World {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("the rows in time")
+        in_time("the rows", waiting).await
     }
 
     /// The newest request with its story, once it is written.
@@ -385,13 +383,14 @@ impl World {
         log::holds(text, self.log_begins)
     }
 
+    /// Waits until no attempt is under way; its request may be.
+    pub async fn wait_for_attempts_to_end(&self) {
+        until("the end of every attempt", || self.in_flight() == 0).await;
+    }
+
     /// Waits until nothing is under way any more.
     pub async fn settle(&self) {
-        let waiting = async {
-            while self.in_flight() > 0 || self.running().gateway().live().in_flight > 0 {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("every request ends");
+        let is_quiet = || self.in_flight() == 0 && self.running().gateway().live().in_flight == 0;
+        until("the end of every request", is_quiet).await;
     }
 }

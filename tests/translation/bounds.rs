@@ -86,3 +86,47 @@ async fn a_full_queue_refuses_what_could_not_be_translated_either() {
     }
     world.check_invariants().await;
 }
+
+/// A Chat stream without an end, eight mebibytes of text at a time.
+fn endless() -> Step {
+    let text = "x".repeat(8 << 20);
+    let piece =
+        format!("data: {{\"id\":\"c\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+    Step::drip(piece, std::time::Duration::ZERO, None)
+}
+
+const TOO_LARGE: &str = "the answer is larger than 268435456 bytes";
+
+/// As large as a body may be and a little more, told in pieces: nobody puts that together.
+#[tokio::test]
+async fn a_stream_that_outgrows_a_body_is_no_answer_to_who_wants_one() {
+    let upstreams = Upstreams::start().await;
+    let (world, account) = (&upstreams.world, upstreams.of(Dialect::Chat));
+    world.script_model(account, "m1").then(endless());
+    let reply = world.agent().post("/v1/chat/completions", chat_body("deepseek/m1", false)).await;
+    assert_eq!((reply.status.as_u16(), reply.error_word().as_str()), (502, "bad_gateway"), "{}", reply.text());
+    assert!(reply.error_message().contains(TOO_LARGE), "{}", reply.text());
+    let row = world.last_request().await;
+    assert_eq!((&row["outcome"], &row["errorCode"]), (&json!("failure"), &json!("bad_gateway")), "{row}");
+    assert_eq!(row["trace"]["attempts"][0]["kind"], "empty_or_garbled", "{row}");
+    world.check_invariants().await;
+}
+
+/// A stream in Responses' words repeats its answer at the end, so its writer keeps it.
+#[tokio::test]
+async fn a_stream_that_would_have_to_be_told_twice_ends_as_failed_where_it_outgrows_a_body() {
+    let upstreams = Upstreams::start().await;
+    let (world, account) = (&upstreams.world, upstreams.of(Dialect::Chat));
+    world.script_model(account, "m1").then(endless());
+    let ask = Upstreams::ask(Dialect::Responses, Dialect::Chat, true);
+    let mut reply = world.agent().stream(&ask.path, ask.body).await;
+    let mut end = Vec::new();
+    while let Some(piece) = reply.next().await {
+        end.extend_from_slice(&piece);
+        end.drain(..end.len().saturating_sub(4_096));
+    }
+    let end = String::from_utf8_lossy(&end);
+    assert!(end.contains("event: response.failed") && end.contains(TOO_LARGE), "{end}");
+    let row = world.last_request().await;
+    assert_eq!((&row["outcome"], &row["errorCode"]), (&json!("failure"), &json!("empty_or_garbled")), "{row}");
+}

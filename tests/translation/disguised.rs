@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use acceptance::{beginning, ending, error_event, whole_answer};
-use domain::Dialect;
-use fake_upstream::{Break, Step};
+use acceptance::{Ask, Reply, beginning, ending, error_event, whole_answer};
+use domain::{Dialect, Millis};
+use fake_upstream::{Break, Gate, Pause, Step};
 use http::HeaderMap;
 use serde_json::json;
 
@@ -22,9 +22,9 @@ fn under(media: Option<&'static str>, body: String) -> Step {
 /// The same, a few bytes at a time.
 fn in_pieces(media: &str, body: &str) -> Step {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\nconnection: close\r\n\r\n");
-    let mut pieces = vec![(head.into(), Duration::ZERO)];
-    pieces.extend(body.as_bytes().chunks(7).map(|piece| (piece.to_vec().into(), Duration::from_micros(300))));
-    Step::Wire(pieces, Break::Close)
+    let mut pieces = vec![(head.into_bytes(), Duration::ZERO)];
+    pieces.extend(body.as_bytes().chunks(7).map(|piece| (piece.to_vec(), Duration::from_micros(300))));
+    Step::paced_wire(pieces, Break::Close)
 }
 
 #[tokio::test]
@@ -70,9 +70,7 @@ async fn a_whole_answer_is_told_as_a_stream_whatever_its_media_type_says() {
 async fn lines_of_json_are_the_frames_of_a_stream() {
     let upstreams = Upstreams::start().await;
     for upstream in DIALECTS {
-        let stream = format!("{}{}", beginning(upstream), ending(upstream));
-        let frames = stream.lines().filter_map(|line| line.strip_prefix("data: "));
-        let lines: String = frames.filter(|data| *data != "[DONE]").map(|data| format!("{data}\n")).collect();
+        let lines = lines_of(upstream).concat();
         for media in ["application/x-ndjson", "application/json", "text/event-stream"] {
             for client in DIALECTS {
                 upstreams.world.script_model(upstreams.of(upstream), "m1").then(under(Some(media), lines.clone()));
@@ -96,6 +94,119 @@ async fn the_kind_of_a_body_is_told_from_however_few_bytes_at_a_time() {
                 let case = format!("{client} over {upstream}, {media}: {}", reply.text());
                 assert_eq!(text(&heard(client, &reply, true)), "Once upon", "{case}");
             }
+        }
+    }
+}
+
+/// The lines of a stream, one object each.
+fn lines_of(upstream: Dialect) -> Vec<String> {
+    let stream = format!("{}{}", beginning(upstream), ending(upstream));
+    let frames = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    frames.filter(|data| *data != "[DONE]").map(|data| format!("{data}\n")).collect()
+}
+
+/// A good reply under this media type, its second piece behind a gate; then the connection ends like this.
+fn in_two(media: &str, first: &str, second: &str, gate: &Gate, then: Break) -> Step {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\nconnection: close\r\n\r\n{first}");
+    Step::paced_wire([(head, Pause::None), (second.to_owned(), Pause::from(gate))], then)
+}
+
+/// Asks for a stream and lets five seconds pass before the second piece comes: more than an ended answer is waited for.
+async fn after_a_gap(upstreams: &Upstreams, ask: &Ask, upstream: Dialect, gate: &Gate) -> Reply {
+    let before = upstreams.world.calls(upstreams.of(upstream)).len() as u64;
+    let (agent, asked) = (upstreams.world.agent(), ask.clone());
+    let asking = tokio::spawn(async move { agent.post(&asked.path, asked.body).await });
+    upstreams.world.wait_for_calls(upstreams.of(upstream), before + 1).await;
+    for _ in 0..10 {
+        // Each answer shows that the gateway has come round.
+        upstreams.world.stranger().get("/health").await;
+        upstreams.world.advance(Millis::new(500));
+    }
+    gate.open();
+    asking.await.expect("a reply")
+}
+
+#[tokio::test]
+async fn a_second_line_is_never_late() {
+    let upstreams = Upstreams::start().await;
+    for upstream in DIALECTS {
+        let lines = lines_of(upstream);
+        let (first, rest) = (&lines[0], lines[1..].concat());
+        for media in ["application/json", "text/event-stream", "text/plain", "application/x-ndjson"] {
+            for client in DIALECTS {
+                let gate = Gate::closed();
+                let step = in_two(media, first, &rest, &gate, Break::Close);
+                upstreams.world.script_model(upstreams.of(upstream), "m1").then(step);
+                let ask = Upstreams::ask(client, upstream, true);
+                let reply = after_a_gap(&upstreams, &ask, upstream, &gate).await;
+                let case = format!("{client} over {upstream}, {media}: {}", reply.text());
+                assert_eq!(text(&heard(client, &reply, true)), "Once upon", "{case}");
+                assert_eq!(upstreams.world.last_request().await["outcome"], "success", "{case}");
+            }
+        }
+    }
+    upstreams.world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_whole_answer_is_one_when_nothing_follows_however_long_it_is_waited() {
+    let upstreams = Upstreams::start().await;
+    for upstream in DIALECTS {
+        for client in DIALECTS {
+            // It is never closed, and its second piece never comes.
+            let step = in_two("application/json", whole_answer(upstream), "", &Gate::closed(), Break::Stall);
+            upstreams.world.script_model(upstreams.of(upstream), "m1").then(step);
+            let ask = Upstreams::ask(client, upstream, true);
+            let reply = after_a_gap(&upstreams, &ask, upstream, &Gate::closed()).await;
+            assert_eq!(text(&heard(client, &reply, true)), "Once upon", "{client} over {upstream}: {}", reply.text());
+        }
+    }
+    // One that gives no reason for its end is one once its upstream has closed.
+    let unfinished = whole_answer(Dialect::Chat).replace(",\"finish_reason\":\"stop\"", "");
+    let gate = Gate::closed();
+    let step = in_two("application/json", &unfinished, "", &gate, Break::Close);
+    upstreams.world.script_model(upstreams.of(Dialect::Chat), "m1").then(step);
+    let ask = Upstreams::ask(Dialect::Chat, Dialect::Chat, true);
+    let reply = after_a_gap(&upstreams, &ask, Dialect::Chat, &gate).await;
+    assert_eq!(text(&heard(Dialect::Chat, &reply, true)), "Once upon", "{}", reply.text());
+}
+
+/// A piece is no answer, whatever becomes of the stream behind it.
+#[tokio::test]
+async fn a_stream_that_ends_with_its_first_line_is_a_cut_one() {
+    let upstreams = Upstreams::start().await;
+    let first = &lines_of(Dialect::Chat)[0];
+    for media in ["application/json", "text/event-stream"] {
+        for client in DIALECTS {
+            upstreams.world.script_model(upstreams.of(Dialect::Chat), "m1").then(under(Some(media), first.clone()));
+            let reply = upstreams.post(&Upstreams::ask(client, Dialect::Chat, true)).await;
+            let case = format!("{client}, {media}: {}", reply.text());
+            assert!(reply.text().contains("Once upon"), "{case}");
+            for end in ["[DONE]", "message_stop", "response.completed", "finishReason", "\"stop\""] {
+                assert!(!reply.text().contains(end), "{case}");
+            }
+            let row = upstreams.world.last_request().await;
+            assert_eq!((&row["outcome"], &row["errorCode"]), (&json!("failure"), &json!("stream_cut")), "{case}");
+            upstreams.world.reset(upstreams.of(Dialect::Chat)).await;
+        }
+    }
+}
+
+/// Each byte is looked at once: with what was looked at before, these would be more than 10^12 steps.
+#[tokio::test]
+async fn blank_space_in_front_of_an_answer_costs_nobody_anything() {
+    let upstreams = Upstreams::start().await;
+    let stream = format!("{}{}", beginning(Dialect::Chat), ending(Dialect::Chat));
+    let bodies = [
+        [" ".repeat(3 << 20).as_str(), whole_answer(Dialect::Chat)].concat(),
+        [whole_answer(Dialect::Chat), &" ".repeat(3 << 20)].concat(),
+        ["\n".repeat(1 << 18).as_str(), &stream].concat(),
+    ];
+    for body in bodies {
+        for client in [Dialect::Chat, Dialect::Messages] {
+            upstreams.world.script_model(upstreams.of(Dialect::Chat), "m1").then(under(None, body.clone()));
+            let reply = upstreams.post(&Upstreams::ask(client, Dialect::Chat, true)).await;
+            assert_eq!(text(&heard(client, &reply, true)), "Once upon", "{client}");
         }
     }
 }

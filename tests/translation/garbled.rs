@@ -1,9 +1,9 @@
 //! Frames and bodies that are not quite JSON, and such as are none at all: read where that is possible, and never left out
 //! without a word (gateway specification, 2.12 and 2.17).
 
-use acceptance::{beginning, ending, whole_answer};
+use acceptance::{Reply, beginning, ending, whole_answer};
 use domain::Dialect;
-use fake_upstream::Step;
+use fake_upstream::{Gate, Pause, Step};
 use http::HeaderMap;
 
 use crate::world::{DIALECTS, Upstreams, heard, text};
@@ -65,11 +65,16 @@ async fn a_frame_that_is_no_json_after_all_ends_a_stream_as_a_failure() {
         let stream = [beginning(upstream), "data: {\"choices\":[{\n\n", ending(upstream)];
         for client in DIALECTS.into_iter().filter(|client| *client != upstream) {
             // The first piece is told before the second comes.
-            let pause = std::time::Duration::from_millis(50);
-            let pieces = [(stream[0], std::time::Duration::ZERO), (stream[1], pause), (stream[2], pause)];
-            let step = Step::Sse(pieces.map(|(piece, after)| (piece.into(), after)).into());
-            upstreams.world.script_model(upstreams.of(upstream), "m1").then(step);
-            let reply = upstreams.post(&Upstreams::ask(client, upstream, true)).await;
+            let gate = Gate::closed();
+            let pieces = [(stream[0], Pause::None), (stream[1], Pause::from(&gate)), (stream[2], Pause::None)];
+            upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::paced(pieces));
+            let ask = Upstreams::ask(client, upstream, true);
+            let mut reply = upstreams.world.agent().stream(&ask.path, ask.body).await;
+            let mut body = reply.until("Once upon").await;
+            gate.open();
+            let rest = reply.rest().await;
+            body.extend_from_slice(&rest.body);
+            let reply = Reply { body: body.into(), ..rest };
             let case = format!("{client} over {upstream}: {}", reply.text());
             assert!(reply.text().contains("Once upon"), "{case}");
             for end in ["[DONE]", "message_stop", "response.completed", "finishReason"] {

@@ -1,7 +1,5 @@
 //! Streams as hosts really send them, to every client: calls in odd pieces, usage in odd places, lines in odd forms.
 
-use std::time::Duration;
-
 use acceptance::Reply;
 use bytes::Bytes;
 use dialects::canonical::Answer;
@@ -33,8 +31,7 @@ async fn heard_by_all(upstream: Dialect, chunks: Vec<Bytes>) -> Vec<(Dialect, An
     let upstreams = Upstreams::start().await;
     let mut answers = Vec::new();
     for client in DIALECTS {
-        let pieces = chunks.iter().map(|chunk| (chunk.clone(), Duration::ZERO)).collect();
-        upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::Sse(pieces));
+        upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::sse(chunks.clone()));
         let reply = upstreams.post(&Upstreams::ask(client, upstream, true)).await;
         answers.push((client, heard(client, &reply, true)));
     }
@@ -221,8 +218,7 @@ async fn a_streamed_refusal_reaches_every_client_in_its_own_members() {
         for client in DIALECTS {
             for whole in [false, true] {
                 let case = format!("{client} over {upstream}, whole {whole}");
-                let pieces = vec![(Bytes::from(stream.clone()), Duration::ZERO)];
-                upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::Sse(pieces));
+                upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::sse([stream.clone()]));
                 let reply = upstreams.post(&Upstreams::ask(client, upstream, !whole)).await;
                 let answer = heard(client, &reply, !whole);
                 let said: String = answer.parts.iter().map(|part| part.text.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use acceptance::{Reply, chat_body};
 use domain::Dialect;
-use fake_upstream::{Answer, Step};
+use fake_upstream::{Answer, Pause, Step};
 use serde_json::{Value, json};
 
 use crate::world::{DIALECTS, Upstreams, chunks_of};
@@ -137,7 +137,7 @@ fn later_event(upstream: Dialect, status: u16) -> Step {
             "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"},\"finish_reason\":null}]}\n\n"
         }
     };
-    frames.insert(0, (begun.into(), std::time::Duration::ZERO));
+    frames.insert(0, (begun.into(), Pause::None));
     Step::Sse(frames)
 }
 

@@ -3,7 +3,7 @@
 
 use acceptance::{beginning, ending};
 use domain::{Dialect, Millis};
-use fake_upstream::{Break, Step};
+use fake_upstream::{Break, Gate, Pause, Step};
 use http::Method;
 use serde_json::json;
 
@@ -159,14 +159,15 @@ async fn answers_side_by_side_are_over_with_the_last_of_them() {
         )
     };
     let stream = [piece(0, "a", "null"), piece(1, "b", "null"), piece(0, "", "\"stop\"")].concat();
-    upstreams.world.script_model(upstreams.of(Dialect::Chat), "m1").then(Step::Sse(vec![
-        (stream.into(), std::time::Duration::ZERO),
-        ((piece(1, "c", "\"stop\"") + "data: [DONE]\n\n").into(), std::time::Duration::from_millis(300)),
-    ]));
+    let gate = Gate::closed();
+    let last = piece(1, "c", "\"stop\"") + "data: [DONE]\n\n";
+    let step = Step::paced([(stream, Pause::None), (last, Pause::from(&gate))]);
+    upstreams.world.script_model(upstreams.of(Dialect::Chat), "m1").then(step);
     let ask = Upstreams::ask(Dialect::Chat, Dialect::Chat, true);
     let mut reply = upstreams.world.agent().stream(&ask.path, ask.body).await;
     reply.until("\"stop\"").await;
     upstreams.world.advance(Millis::seconds(30));
+    gate.open();
     let rest = reply.rest().await;
     assert!(rest.text().contains("\"c\"") && rest.text().ends_with("data: [DONE]\n\n"), "{}", rest.text());
 }

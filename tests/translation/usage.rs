@@ -1,9 +1,6 @@
 //! What an answer used: the same figures at every client, and in the request's row (gateway specification, 2.11).
 
-use std::time::Duration;
-
 use acceptance::{Ask, Reply};
-use bytes::Bytes;
 use domain::{Dialect, Usage};
 use fake_upstream::{Answer, Step};
 use serde_json::{Value, json};
@@ -144,8 +141,7 @@ async fn all_are_told(upstream: Dialect, stream: &str, usage: &Usage) {
     let upstreams = Upstreams::start().await;
     for client in DIALECTS {
         let case = format!("{client} over {upstream}");
-        let pieces = vec![(Bytes::from(stream.to_owned()), Duration::ZERO)];
-        upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::Sse(pieces));
+        upstreams.world.script_model(upstreams.of(upstream), "m1").then(Step::sse([stream.to_owned()]));
         let reply = upstreams.post(&ask(client, upstream, true)).await;
         assert_told(&told(client, &reply, true), &in_words_of(client, usage), &case);
         assert_recorded(&upstreams, usage, &case).await;

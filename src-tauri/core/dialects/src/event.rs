@@ -102,9 +102,9 @@ pub trait StreamReader: Send {
     /// Reads one frame. Comment frames and frames that cannot be read yield no event.
     fn push(&mut self, frame: &Frame, out: &mut Vec<Event>);
 
-    /// The upstream closed. Yields [`Event::Failed`] when no terminal event was seen, with the code
-    /// [`STREAM_CUT`](crate::error::STREAM_CUT), or [`EMPTY_OR_GARBLED`](crate::error::EMPTY_OR_GARBLED) when not one frame
-    /// could be read.
+    /// The upstream closed. Yields [`Event::Failed`] when no terminal event was seen, of the origin
+    /// [`Cut`](crate::error::ErrorOrigin::Cut), or [`Garbled`](crate::error::ErrorOrigin::Garbled) when not one frame could be
+    /// read.
     fn end(&mut self, out: &mut Vec<Event>);
 
     /// Frames passed over because their kind is unknown or they are not JSON.

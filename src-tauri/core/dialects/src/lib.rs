@@ -13,6 +13,7 @@
 mod chat;
 mod end_marker;
 mod fields;
+mod first_object;
 mod gemini;
 mod json;
 mod lenient;
@@ -50,6 +51,7 @@ pub use client::Client;
 pub use end_marker::end_marker;
 pub use error::{ErrorBody, StreamProgress, UpstreamError};
 pub use event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader, reader};
+pub use first_object::{FirstObject, first_object};
 pub use framing::{Decoder, Frame, Framing, FramingError, SseDecoder};
 pub use glance::{Glance, GlanceError, Glancer, glance};
 pub use headers::list_shape;

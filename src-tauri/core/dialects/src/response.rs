@@ -19,7 +19,7 @@ pub struct Inspection {
     pub has_reasoning: bool,
     pub finish: Option<FinishReason>,
     /// An error although the status was good, or an answer that is not of the dialect
-    /// ([`EMPTY_OR_GARBLED`](crate::error::EMPTY_OR_GARBLED)).
+    /// ([`Garbled`](crate::error::ErrorOrigin::Garbled)).
     pub error: Option<UpstreamError>,
     pub model: Option<String>,
     /// The body as the JSON that was read, where it had to be mended first.

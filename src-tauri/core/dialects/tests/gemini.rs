@@ -6,6 +6,7 @@ mod support;
 
 use bytes::{Bytes, BytesMut};
 use dialects::canonical::{Answer, IdMap, Names, Origin, Request, Target, ToolKind};
+use dialects::error::ErrorOrigin::{Garbled, Stated};
 use dialects::translate::{self, Reply, gemini_array_writer, read_answer, read_request, write_answer, write_request};
 use dialects::{DeltaKind, Event, FinishReason, Framing, PartKind};
 use domain::Dialect;
@@ -157,13 +158,18 @@ fn a_whole_body_is_read_like_the_stream_it_might_have_been() {
             Err(error) => assert!(events.contains(&Event::Failed(error)), "{}", golden.case),
         }
     }
-    for (body, code) in [
-        (&b"{}"[..], "empty_or_garbled"),
-        (b"<html>", "empty_or_garbled"),
-        (br#"{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}"#, "RESOURCE_EXHAUSTED"),
-        (br#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#, "malformed_function_call"),
+    for (body, origin, code) in [
+        (&b"{}"[..], Garbled, None),
+        (b"<html>", Garbled, None),
+        (
+            br#"{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}"#,
+            Stated,
+            Some("RESOURCE_EXHAUSTED"),
+        ),
+        (br#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#, Stated, Some("malformed_function_call")),
     ] {
-        assert_eq!(read_answer(Dialect::Gemini, body).unwrap_err().code.as_deref(), Some(code));
+        let error = read_answer(Dialect::Gemini, body).unwrap_err();
+        assert_eq!((error.origin, error.code.as_deref()), (origin, code));
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn iso(at: Timestamp) -> String {
 /// An upstream found fault with the request itself, in words that cannot be passed on as they are.
 pub(crate) fn refused(provider: &str, status: Option<StatusCode>, message: &str) -> GatewayError {
     let status = status.unwrap_or(StatusCode::BAD_REQUEST);
-    let code = routing::exhaustion::code_of(status.as_u16());
+    let code = code::of_status(status.as_u16());
     GatewayError::new(Blame::Client, status, code, format!("{provider} refused the request: {message}"))
 }
 

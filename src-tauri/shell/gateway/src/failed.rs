@@ -4,7 +4,7 @@ use bytes::Bytes;
 use dialects::UpstreamError;
 use dialects::error::OwnWords;
 use dialects::translate::Refusal as Refused;
-use domain::{Dialect, Outcome, Reason};
+use domain::{Dialect, Reason};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use resilience::LocalLimit;
@@ -68,10 +68,7 @@ pub(crate) enum Words {
 
 /// The status as it was repaired (resilience specification, 18).
 pub(crate) fn restated(diagnosis: &Diagnosis) -> Option<StatusCode> {
-    match &diagnosis.outcome {
-        Outcome::Failure(failure) => failure.status.and_then(|status| StatusCode::from_u16(status).ok()),
-        Outcome::Neutral(_) | Outcome::Success(_) => None,
-    }
+    diagnosis.status.and_then(|status| StatusCode::from_u16(status).ok())
 }
 
 /// The request says something that the upstream's dialect has no words for: nobody is blamed.
@@ -134,13 +131,14 @@ pub(crate) fn transport_failure(judge: &Judge, reason: Reason, message: &str) ->
 
 pub(crate) fn stream_failure(judge: &Judge, failure: &StreamFailure) -> Box<Failed> {
     let diagnosis = judge.stream(failure);
-    let (status, message) = match failure {
-        StreamFailure::Stated(error) => (error.status, error.message.clone()),
-        StreamFailure::Broken { message, .. } | StreamFailure::TooSlow(message) => (None, message.clone()),
-        StreamFailure::Overrun(limit) => (Some(LocalLimit::ExecutionTimeout.status()), overrun_message(*limit)),
+    let message = match failure {
+        StreamFailure::Stated(error) => error.message.clone(),
+        StreamFailure::Broken { message, .. } | StreamFailure::TooSlow(message) => message.clone(),
+        StreamFailure::Overrun(limit) => overrun_message(*limit),
     };
     let limit = matches!(failure, StreamFailure::Overrun(_)).then_some(LocalLimit::ExecutionTimeout);
-    let status = restated(&diagnosis).or_else(|| status.and_then(|status| StatusCode::from_u16(status).ok()));
+    let own = || limit.as_ref().and_then(|limit| StatusCode::from_u16(limit.status()).ok());
+    let status = restated(&diagnosis).or_else(own);
     let mut failed = Failed::new(diagnosis, status, message);
     if limit.is_some() {
         (failed.kind, failed.limit) = (EXECUTION_TIMEOUT, limit);

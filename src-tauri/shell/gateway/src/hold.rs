@@ -6,7 +6,7 @@
 
 use bytes::{Bytes, BytesMut};
 use dialects::canonical::Answer;
-use dialects::error::STREAM_CUT;
+use dialects::error::ErrorOrigin;
 use dialects::framing::MAX_FRAME;
 use dialects::translate::StreamWriter;
 use dialects::{
@@ -15,19 +15,21 @@ use dialects::{
 };
 use domain::{Dialect, Millis, Reason};
 
+use crate::folded::{Folded, Room};
 use crate::heartbeat::Heartbeat;
 use crate::memo::Keepsake;
 use crate::patience::{Patience, Waited};
 use crate::peek::Peeked;
 use crate::record::Recorder;
 use crate::redaction::Redaction;
+use crate::upstream_body::{WHOLE_BODY, too_large};
 
 const HOLD_LIMIT: usize = 64 * 1024;
 
 /// What went wrong in a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamFailure {
-    /// The upstream said so, in a frame or by the absence of an end. The message is already redacted.
+    /// The upstream said so, or the reader did who missed an end or could make nothing of it. The message is already redacted.
     Stated(UpstreamError),
     /// The connection broke, or fell silent for too long.
     Broken { reason: Reason, message: String },
@@ -66,9 +68,13 @@ pub(crate) struct UpstreamStream {
     array_end: Option<BytesMut>,
     written: BytesMut,
     /// The answer so far, where a body is wanted or something of it is kept.
-    folded: Option<Answer>,
+    folded: Option<Folded>,
     keepsake: Option<Keepsake>,
     heartbeat: Heartbeat,
+    /// For what the writer keeps; none, where that is nothing.
+    writers_room: Option<Room>,
+    /// There is more of it than a body may hold, and the client cannot be given it without that.
+    is_too_large: bool,
     redaction: Redaction,
     patience: Patience,
     frames: Vec<Frame>,
@@ -94,6 +100,7 @@ impl UpstreamStream {
             body,
             decoder: Decoder::new(framing, MAX_FRAME),
             reader,
+            writers_room: writer.as_ref().is_some_and(|writer| writer.keeps_answer()).then(|| Room::new(WHOLE_BODY)),
             is_rewritten: writer.is_some(),
             passed_in: None,
             framing,
@@ -104,6 +111,7 @@ impl UpstreamStream {
             writer,
             keepsake: None,
             heartbeat: Heartbeat::default(),
+            is_too_large: false,
             redaction,
             patience,
             frames: Vec::new(),
@@ -174,6 +182,9 @@ impl UpstreamStream {
                 }
             }
             let read = self.read_frames(in_one, recorder);
+            if self.is_too_large {
+                return Err(too_large());
+            }
             if !read.bytes.is_empty() || read.meaningful || read.stated.is_some() {
                 return Ok(Some(read));
             }
@@ -292,7 +303,7 @@ impl UpstreamStream {
     fn complete(&mut self) {
         self.is_complete = true;
         if let (Some(keepsake), Some(answer)) = (self.keepsake.take(), &self.folded) {
-            keepsake.keep(answer);
+            keepsake.keep(answer.answer());
         }
         if let Some(mut writer) = self.writer.take() {
             writer.at(self.patience.now());
@@ -358,31 +369,37 @@ impl UpstreamStream {
         self.patience.keep_alive(every);
     }
 
-    /// Something of the answer is kept once it is whole.
+    /// Something of the answer is kept once it is whole, unless it is too large for that.
     pub(crate) fn keep(&mut self, keepsake: Keepsake) {
-        self.folded = Some(Answer::default());
+        self.folded = Some(Folded::new(WHOLE_BODY));
         self.keepsake = Some(keepsake);
     }
 
     /// The whole answer, for a client that wants a body.
+    ///
+    /// # Errors
+    /// The stream failed, or there is more of it than a body may hold.
     pub(crate) async fn fold(&mut self, recorder: &mut Recorder) -> Result<Answer, StreamFailure> {
-        self.folded = Some(Answer::default());
+        self.folded = Some(Folded::new(WHOLE_BODY));
         while let Some(read) = self.next(recorder).await? {
             if let Some(error) = read.stated {
                 return Err(StreamFailure::Stated(error));
             }
         }
-        Ok(self.folded.take().unwrap_or_default())
+        Ok(self.folded.take().map(Folded::into_answer).unwrap_or_default())
     }
 
     /// Shows an event to whoever keeps or rewrites the answer. An error is told by [`Read::stated`] instead.
     fn pass_on(&mut self, event: &Event) {
         if let Some(writer) = &mut self.writer {
             writer.push(event, &mut self.written);
+            self.is_too_large |= self.writers_room.as_mut().is_some_and(|room| room.take(event).is_err());
         }
-        if let (Some(answer), false) = (&mut self.folded, matches!(event, Event::Failed(_))) {
-            // Only a failure is refused, and there is none.
-            let _ = answer.take(event.clone());
+        if let (Some(folded), false) = (&mut self.folded, matches!(event, Event::Failed(_)))
+            && folded.take(event).is_err()
+        {
+            self.is_too_large |= self.keepsake.is_none();
+            (self.folded, self.keepsake) = (None, None);
         }
     }
 }
@@ -459,7 +476,7 @@ pub(crate) async fn hold(stream: &mut UpstreamStream, recorder: &mut Recorder) -
 /// A good status and then the end without any content, whatever the reader makes of it (resilience specification, 17.5).
 fn early_eof(failure: StreamFailure) -> StreamFailure {
     match failure {
-        StreamFailure::Stated(error) if error.code.as_deref() == Some(STREAM_CUT) => StreamFailure::Broken {
+        StreamFailure::Stated(error) if error.origin == ErrorOrigin::Cut => StreamFailure::Broken {
             reason: Reason::EarlyEof,
             message: "the stream ended before any content".to_owned(),
         },

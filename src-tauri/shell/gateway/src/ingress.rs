@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
 use axum::body::Body;
 use bytes::Bytes;
 use dialects::canonical::Request;
@@ -15,14 +14,13 @@ use dialects::{Client, Glance, GlanceError, Glancer};
 use domain::client_key::ClientKey;
 use domain::wire::{code, header};
 use domain::{Clock, Dialect, Millis, Operation, RequestId, Timestamp};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, StatusCode};
-use tokio::io::AsyncReadExt;
-use tokio_util::io::StreamReader;
 use uuid::Uuid;
 
 use crate::aside;
 use crate::client_auth::{self, Requirement};
+use crate::compression::{self, decompress};
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
 use crate::live::InFlight;
@@ -32,9 +30,6 @@ use crate::whole_body::{self, Terms, Unread};
 
 /// The longest silence while a client sends its body.
 const BODY_SILENCE: Millis = Millis::seconds(30);
-
-/// The `Content-Encoding` of a body that is not compressed.
-const PLAIN: &str = "identity";
 
 /// What the router knows before the body is read.
 pub(crate) struct Head {
@@ -315,19 +310,21 @@ async fn read(
     let key = authenticate(gateway, &head.headers, head.query.as_deref(), head.beta_path, head.peer)?;
     check_content_type(&head.headers)?;
     let limit = gateway.settings().gateway.body_limit_bytes;
-    let encoding = encoding(&head.headers);
+    let encoding = compression::stated(&head.headers);
     let mut glancer = Glancer::new(head.operation);
-    let is_plain = encoding.eq_ignore_ascii_case(PLAIN);
+    let is_plain = encoding.eq_ignore_ascii_case(compression::NONE);
     let raw = collect(body, limit, gateway.clock(), |so_far| {
         if is_plain {
             glancer.ahead(so_far);
         }
     });
     let raw = raw.await?;
-    let body = if is_plain { raw } else { decompress(encoding, raw, limit).await? };
+    let body = if is_plain { raw } else { decompress(gateway.tracker(), encoding, raw, limit).await? };
     let glance = glancer.finish(&body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
     let Some(form) = head.embed else { return Ok((key, body, glance)) };
-    let body = embed::request(form, &body).map_err(|refusal| GatewayError::bad_request(refusal.to_string()))?;
+    let length = body.len();
+    let retold = aside::compute(gateway.tracker(), length, move || embed::request(form, &body)).await;
+    let body = retold.map_err(|refusal| GatewayError::bad_request(refusal.to_string()))?;
     let glance =
         dialects::glance(head.operation, &body).map_err(|error| GatewayError::bad_request(error.to_string()))?;
     Ok((key, body, glance))
@@ -342,7 +339,7 @@ pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), GatewayError
     if is_json { Ok(()) } else { Err(unsupported("send `Content-Type: application/json`")) }
 }
 
-fn unsupported(message: &str) -> GatewayError {
+pub(crate) fn unsupported(message: &str) -> GatewayError {
     GatewayError::new(Blame::Client, StatusCode::UNSUPPORTED_MEDIA_TYPE, code::UNSUPPORTED_MEDIA_TYPE, message)
 }
 
@@ -360,29 +357,9 @@ async fn collect(
         Unread::TooLarge(_) => GatewayError::too_large(limit),
         Unread::Silent => {
             let message = "the request body stopped arriving: send it without long pauses";
-            GatewayError::new(Blame::Client, StatusCode::REQUEST_TIMEOUT, "timeout_error", message)
+            GatewayError::new(Blame::Client, StatusCode::REQUEST_TIMEOUT, code::TIMEOUT, message)
         }
     })
-}
-
-/// What a body is compressed with.
-fn encoding(headers: &HeaderMap) -> &str {
-    headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or(PLAIN).trim()
-}
-
-/// Undoes a `Content-Encoding`, with the size limit applied to what comes out.
-async fn decompress(encoding: &str, raw: Bytes, limit: u64) -> Result<Bytes, GatewayError> {
-    let reader = StreamReader::new(futures_util::stream::iter([Ok::<_, std::io::Error>(raw)]));
-    let mut out = Vec::new();
-    let read = if encoding.eq_ignore_ascii_case("gzip") {
-        GzipDecoder::new(reader).take(limit.saturating_add(1)).read_to_end(&mut out).await
-    } else if encoding.eq_ignore_ascii_case("zstd") {
-        ZstdDecoder::new(reader).take(limit.saturating_add(1)).read_to_end(&mut out).await
-    } else {
-        return Err(unsupported("this Content-Encoding is not understood: send gzip, zstd or no encoding"));
-    };
-    read.map_err(|_| GatewayError::bad_request("the request body does not match its Content-Encoding"))?;
-    if out.len() as u64 > limit { Err(GatewayError::too_large(limit)) } else { Ok(Bytes::from(out)) }
 }
 
 /// The raw value of a query parameter.

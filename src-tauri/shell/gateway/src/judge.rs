@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use catalog::Provider;
 use dialects::UpstreamError;
-use dialects::error::{EMPTY_OR_GARBLED, STREAM_CUT};
+use dialects::error::ErrorOrigin;
 use domain::{Candidate, Clock, Millis, Nature, Outcome, ProviderId, Reason, Timestamp};
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
@@ -97,10 +97,10 @@ impl Judge {
             StreamFailure::Broken { reason, message } => self.transport(*reason, message),
             StreamFailure::TooSlow(message) => self.transport(Reason::ContentStall, message),
             StreamFailure::Overrun(limit) => self.local(&overrun_message(*limit)),
-            StreamFailure::Stated(error) => match error.code.as_deref() {
-                Some(STREAM_CUT) => self.transport(Reason::StreamCut, &error.message),
-                Some(EMPTY_OR_GARBLED) => self.transport(Reason::EmptyOrGarbled, &error.message),
-                Some(_) | None => {
+            StreamFailure::Stated(error) => match error.origin {
+                ErrorOrigin::Cut => self.transport(Reason::StreamCut, &error.message),
+                ErrorOrigin::Garbled => self.transport(Reason::EmptyOrGarbled, &error.message),
+                ErrorOrigin::Stated => {
                     let status = error.status.unwrap_or(502);
                     let body: &str = if error.body.is_empty() { &error.message } else { &error.body };
                     self.http(status, &self.head, body, error, &error.message)

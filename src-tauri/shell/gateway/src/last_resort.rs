@@ -11,7 +11,6 @@ use domain::health::TestStatus;
 use domain::request_log::ExclusionRecord;
 use domain::wire::header;
 use routing::Resolved;
-use routing::decision::MOST_ATTEMPTS;
 use routing::emergency::{self, Case, Config, Resort};
 
 use crate::admit::{self, Terms};
@@ -103,7 +102,7 @@ fn may_be_asked(request: &ClientRequest, resolved: &Resolved, config: &Config, r
     let is_elsewhere = resolved.provider.as_str() != config.provider || resolved.model != config.model;
     let qualified = format!("{}/{}", config.provider, config.model);
     let is_allowed = request.key.as_ref().is_none_or(|key| key.allows_model(&[&qualified]));
-    let within = recorder.journey.attempts.len() < MOST_ATTEMPTS;
+    let within = !recorder.is_spent();
     request.operation.generates() && is_elsewhere && is_allowed && within
 }
 

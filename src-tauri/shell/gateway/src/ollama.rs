@@ -17,6 +17,7 @@ use domain::{Operation, RequestId};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
+use crate::aside;
 use crate::edge::Peer;
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
@@ -100,7 +101,8 @@ pub(crate) async fn embedded(
     let (mut head, body) = answer.into_parts();
     let times = Times { arrived: request.arrived, now: gateway.now() };
     let body = axum::body::to_bytes(body, EMBEDDINGS).await.unwrap_or_default();
-    match embed::answer(form, &body, times) {
+    let length = body.len();
+    match aside::compute(gateway.tracker(), length, move || embed::answer(form, &body, times)).await {
         Some(told) => {
             head.headers.remove(http::header::CONTENT_LENGTH);
             Response::from_parts(head, Body::from(told))

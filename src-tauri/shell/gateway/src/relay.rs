@@ -18,7 +18,6 @@ use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 
 use crate::attempt::Attempt;
-use crate::failed::restated;
 use crate::hold::{StreamFailure, UpstreamStream};
 use crate::judge::{EXECUTION_TIMEOUT, Judge, kind, overrun_message};
 use crate::record::{End, Recorder};
@@ -34,8 +33,6 @@ pub(crate) struct Relay {
     array: bool,
     request: RequestId,
     status: u16,
-    /// The upstream already told the client what went wrong.
-    told: bool,
     /// The client reads an error between the chunks of its answer.
     reads_errors: bool,
     judge: Judge,
@@ -84,7 +81,6 @@ impl Relay {
             array: destination.array,
             request: destination.request,
             status: destination.status,
-            told: false,
             reads_errors: destination.reads_errors,
             judge: destination.judge,
         }
@@ -92,12 +88,12 @@ impl Relay {
 
     /// An upstream's error comes after the held frames, or is told by them, and nothing follows it.
     pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
-        self.told = self.stream.has_told();
+        let is_told = self.stream.has_told();
         // It stands in the place of what the upstream had sent there.
         self.reads_errors |= !self.stream.is_rewritten();
         let failure = StreamFailure::Stated(error);
         let end = self.fail(&failure);
-        if !self.told {
+        if !is_told {
             self.held.push_back(self.error_event(&end));
         } else if self.array {
             self.held.push_back(Bytes::from_static(b"]"));
@@ -144,9 +140,8 @@ impl Relay {
                 None
             }
             Err(failure) => {
-                let told = self.told;
                 let end = self.fail(&failure);
-                (!told).then(|| self.error_event(&end))
+                Some(self.error_event(&end))
             }
         }
     }
@@ -221,28 +216,27 @@ struct BadEnd<'f> {
 
 /// The limit of our own that ends a stream.
 const OVERRUN: LocalLimit = LocalLimit::ExecutionTimeout;
-/// The code of a stream that was given up for saying too little (resilience specification, 17.5).
-const TOO_SLOW: &str = "STREAM_THROUGHPUT_TOO_LOW";
 
 /// The code of an end that this gateway made.
 fn own_code(failure: &StreamFailure) -> Option<&'static str> {
     match failure {
         StreamFailure::Overrun(_) => Some(OVERRUN.code()),
-        StreamFailure::TooSlow(_) => Some(TOO_SLOW),
+        StreamFailure::TooSlow(_) => Some(code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Stated(_) | StreamFailure::Broken { .. } => None,
     }
 }
 
-/// What an upstream states keeps its status, as that was repaired, and its code. A fault of the credential is not the
-/// client's (decision 3), and what merely broke has no status of its own.
+/// What an upstream states keeps its status and its code; where the status had to be repaired, the code was of the wrong one. A
+/// fault of the credential is not the client's (decision 3), and what merely broke has no status of its own.
 fn status_and_code<'f>(diagnosis: &Diagnosis, failure: &'f StreamFailure) -> (u16, &'f str) {
     const BROKEN: u16 = 502;
     match failure {
         StreamFailure::Overrun(_) => (OVERRUN.status(), OVERRUN.code()),
-        StreamFailure::TooSlow(_) => (BROKEN, TOO_SLOW),
+        StreamFailure::TooSlow(_) => (BROKEN, code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Broken { .. } => (BROKEN, ""),
-        StreamFailure::Stated(error) => match restated(diagnosis).map(|status| status.as_u16()).or(error.status) {
+        StreamFailure::Stated(error) => match diagnosis.status {
             Some(401 | 403) => (BROKEN, code::UPSTREAM_AUTH_FAILED),
+            Some(status) if error.status.is_some_and(|stated| stated != status) => (status, ""),
             status => (status.unwrap_or(BROKEN), error.code_for_others()),
         },
     }

@@ -17,8 +17,9 @@ const HASHED: usize = 8 * 1_024;
 /// Hexadecimal digits of a session's hash.
 const SESSION_DIGITS: usize = 16;
 
-/// Reads the facts; a request that cannot be read has only those that were glanced at.
-pub(crate) fn of(request: &ClientRequest) -> RequestFacts {
+/// Reads the facts; a request that cannot be read has only those that were glanced at. What it is about is only guessed for
+/// who weighs it: that costs as much as all the rest.
+pub(crate) fn of(request: &ClientRequest, weighs_task: bool) -> RequestFacts {
     let glance = &request.glance;
     let input = request.estimated_input();
     let mut facts = RequestFacts {
@@ -39,7 +40,9 @@ pub(crate) fn of(request: &ClientRequest) -> RequestFacts {
     facts.tags = tags(asked);
     facts.session = session_name::stated(request).map(|name| hashed_for_combos(&name)).or_else(|| session(asked));
     facts.cache_key = cache_key(asked);
-    facts.task = task(asked);
+    if weighs_task {
+        facts.task = task(asked);
+    }
     facts
 }
 

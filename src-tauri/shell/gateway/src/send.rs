@@ -17,6 +17,7 @@ use tracing::{Instrument, Span, debug_span};
 use upstream::{Call, Payload, Target, TransportError};
 
 use crate::accounts;
+use crate::aside;
 use crate::attempt::{Attempt, Overrun};
 use crate::egress;
 use crate::exchange::{self, Back, maker_of};
@@ -114,7 +115,8 @@ async fn send_unlimited(
     attempt: &Attempt,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let target = gateway.target_at(&step.entry, &step.provider);
+    let mut target = gateway.target_at(&step.entry, &step.provider);
+    target.route.fresh = !recorder.journey.attempts.is_empty();
     let mut judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated =
         translate(gateway, request, step, wish).await.map_err(|refusal| not_translated(&judge, &refusal))?;
@@ -166,7 +168,7 @@ async fn send_unlimited(
     }
     let hint = Hint::new(request, step.operation, &head.headers);
     let mut patience = exchange.patience(hint);
-    let peeked = peek(body, hint, &mut patience).await;
+    let peeked = peek(body, hint, &mut patience, gateway.tracker()).await;
     let (kind, body) = peeked.map_err(|failure| stream_failure(&judge, &failure))?;
     let Some(framing) = kind else { return whole(exchange, &judge, head, body, recorder).await };
     let incoming = Incoming { head: &head, body, framing, patience };
@@ -318,9 +320,11 @@ async fn whole(
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
     let keepsake = exchange.keepsake.take();
-    let Exchange { gateway, request, target, upstream, back, .. } = &exchange;
+    let Exchange { gateway, request, target, upstream, ref back, .. } = exchange;
     let body = collect(gateway, &head.headers, body).await.map_err(|failure| stream_failure(judge, &failure))?;
-    let inspection = dialects::inspect(*upstream, &body);
+    let looked_at = body.clone();
+    let looking = move || dialects::inspect(upstream, &looked_at);
+    let inspection = aside::compute(gateway.tracker(), body.len(), looking).await;
     recorder.usage().absorb(&inspection.usage);
     if let Some(error) = inspection.error {
         return Err(stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))));
@@ -342,7 +346,9 @@ async fn whole(
         body
     } else {
         headers.insert(CONTENT_TYPE, if request.stream { back.stream_type() } else { JSON });
-        let told = back.whole(upstream.dialect(), &body, request.stream);
+        let (back, streams) = (back.clone(), request.stream);
+        let telling = move |body: &Bytes| back.whole(upstream.dialect(), body, streams);
+        let told = aside::compute(gateway.tracker(), body.len(), move || telling(&body)).await;
         let (told, answer) =
             told.map_err(|error| stream_failure(judge, &StreamFailure::Stated(Redaction::of(target).error(error))))?;
         if let Some(keepsake) = keepsake {
@@ -368,11 +374,17 @@ async fn folded(
     }
     let mut headers = response_headers::from_upstream(&head.headers);
     headers.insert(CONTENT_TYPE, JSON);
-    let body = exchange.back.body(&folded);
-    if let Some(keepsake) = exchange.keepsake {
-        keepsake.keep(&folded);
-    }
-    let_close(exchange.gateway, stream).await;
+    let Exchange { gateway, back, keepsake, .. } = exchange;
+    let length = folded.parts.iter().map(|part| part.text.len() + part.signature.len()).sum();
+    let telling = move || {
+        let body = back.body(&folded);
+        if let Some(keepsake) = keepsake {
+            keepsake.keep(&folded);
+        }
+        body
+    };
+    let body = aside::compute(gateway.tracker(), length, telling).await;
+    let_close(gateway, stream).await;
     Ok(answer(head.status, headers, body))
 }
 
@@ -391,12 +403,6 @@ fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Served {
     *answer.status_mut() = status;
     *answer.headers_mut() = headers;
     Served::Whole(answer)
-}
-
-/// The status as a client may see it: 499 says that the client has gone, and is nobody's but our own log's (gateway
-/// specification, 1.8).
-fn shown(status: StatusCode) -> StatusCode {
-    if status.as_u16() == 499 { StatusCode::BAD_GATEWAY } else { status }
 }
 
 async fn refused(
@@ -418,7 +424,7 @@ async fn refused(
     let message = redaction.text(&error.message);
     let text = String::from_utf8_lossy(&body);
     let diagnosis = judge.http(head.status.as_u16(), &head.headers, &text, &error, &message);
-    let status = shown(restated(&diagnosis).unwrap_or(head.status));
+    let status = restated(&diagnosis).unwrap_or(head.status);
     let refusal =
         (status == head.status).then(|| passable(request, step.operation.dialect(), &head, body, &error)).flatten();
     let refuses_thoughts = head.status == StatusCode::BAD_REQUEST && is_refusal_of_thoughts(&message);

@@ -1,7 +1,7 @@
 //! Bodies of upstreams that are no streams, read whole and within bounds.
 
 use bytes::Bytes;
-use domain::Reason;
+use domain::{Millis, Reason};
 use futures_util::Stream;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
@@ -13,8 +13,10 @@ use crate::whole_body::{self, Terms, Unread};
 
 /// The most of an error body that is read.
 const ERROR_BODY: u64 = 16 * 1024;
-/// The largest whole answer in bytes; a larger one is an upstream gone wrong.
-const WHOLE_BODY: u64 = 256 * 1024 * 1024;
+/// How long an error body is read: its status and headers have said what matters to whoever is asked next.
+const ERROR_BODY_TIME: Millis = Millis::seconds(5);
+/// The largest whole answer in bytes, whether it came as a body or is put together; a larger one is an upstream gone wrong.
+pub(crate) const WHOLE_BODY: u64 = 256 * 1024 * 1024;
 
 /// A whole answer.
 pub(crate) async fn collect(
@@ -31,19 +33,27 @@ pub(crate) async fn collect(
             let message = format!("nothing came for {idle}");
             StreamFailure::Broken { reason: Reason::StreamIdleTimeout, message }
         }
-        Unread::TooLarge(_) => {
-            let message = format!("the answer is larger than {WHOLE_BODY} bytes");
-            StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message }
-        }
+        Unread::TooLarge(_) => too_large(),
     })
 }
 
-/// The beginning of an error body; nothing when it broke off.
+/// An answer beyond [`WHOLE_BODY`].
+pub(crate) fn too_large() -> StreamFailure {
+    let message = format!("the answer is larger than {WHOLE_BODY} bytes");
+    StreamFailure::Broken { reason: Reason::EmptyOrGarbled, message }
+}
+
+/// The beginning of an error body; nothing when it broke off, or did not arrive in time.
 pub(crate) async fn error_body(gateway: &Gateway, body: upstream::Body) -> Bytes {
     let idle = gateway.settings().network.stream_idle_timeout;
     let terms = Terms { announced: 0, limit: ERROR_BODY, silence: idle, clock: gateway.clock() };
-    match whole_body::collect(body, terms, |_| {}).await {
-        Ok(body) | Err(Unread::TooLarge(body)) => body,
-        Err(Unread::Broken(_) | Unread::Silent) => Bytes::new(),
+    let late = gateway.clock().sleep_until(gateway.now() + ERROR_BODY_TIME);
+    tokio::select! {
+        biased;
+        read = whole_body::collect(body, terms, |_| {}) => match read {
+            Ok(body) | Err(Unread::TooLarge(body)) => body,
+            Err(Unread::Broken(_) | Unread::Silent) => Bytes::new(),
+        },
+        () = late => Bytes::new(),
     }
 }

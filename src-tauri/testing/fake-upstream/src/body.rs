@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Frame;
-use tokio::time::{Sleep, sleep};
 
 use crate::connection::{Broken, Fate, FateSlot};
 use crate::journal::{Ending, Ticket};
-use crate::step::Break;
+use crate::step::{Break, Pause};
 
 /// The pause before a break, in which the bytes written so far reach the peer: a reset may discard what it has not
 /// read yet.
@@ -23,17 +22,17 @@ const GRACE: Duration = Duration::from_millis(20);
 pub(crate) enum Source {
     /// Frames that many replies may share, each but the first after the same delay.
     Shared { frames: Arc<[Bytes]>, at: usize, delay: Duration },
-    /// Each frame after its own delay.
-    Timed(VecDeque<(Bytes, Duration)>),
+    /// Each frame after what stands before it.
+    Paced(VecDeque<(Bytes, Pause)>),
     /// The same chunk again and again, `left` times or for ever.
     Repeat { chunk: Bytes, every: Duration, left: Option<u64>, first: bool },
 }
 
 pub(crate) struct ReplyBody {
     source: Source,
-    /// A frame that waits for its delay.
+    /// A frame that waits for its time.
     next: Option<Bytes>,
-    wait: Option<Pin<Box<Sleep>>>,
+    wait: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// Bytes allowed before the break.
     left: usize,
     how: Option<Break>,
@@ -60,25 +59,25 @@ impl Source {
     pub(crate) fn whole_length(&self) -> Option<usize> {
         match self {
             Source::Shared { frames, .. } => Some(frames.iter().map(Bytes::len).sum()),
-            Source::Timed(_) | Source::Repeat { .. } => None,
+            Source::Paced(_) | Source::Repeat { .. } => None,
         }
     }
 
-    fn next(&mut self) -> Option<(Bytes, Duration)> {
+    fn next(&mut self) -> Option<(Bytes, Pause)> {
         match self {
             Source::Shared { frames, at, delay } => {
                 let frame = frames.get(*at)?.clone();
                 let delay = if *at == 0 { Duration::ZERO } else { *delay };
                 *at += 1;
-                Some((frame, delay))
+                Some((frame, delay.into()))
             }
-            Source::Timed(frames) => frames.pop_front(),
+            Source::Paced(frames) => frames.pop_front(),
             Source::Repeat { chunk, every, left, first } => {
                 if let Some(left) = left {
                     *left = left.checked_sub(1)?;
                 }
                 let delay = if std::mem::take(first) { Duration::ZERO } else { *every };
-                Some((chunk.clone(), delay))
+                Some((chunk.clone(), delay.into()))
             }
         }
     }
@@ -86,7 +85,7 @@ impl Source {
     fn is_exhausted(&self) -> bool {
         match self {
             Source::Shared { frames, at, .. } => *at >= frames.len(),
-            Source::Timed(frames) => frames.is_empty(),
+            Source::Paced(frames) => frames.is_empty(),
             Source::Repeat { left, .. } => *left == Some(0),
         }
     }
@@ -124,7 +123,7 @@ impl ReplyBody {
             Some(Break::Close) => Fate::Close,
         };
         if !std::mem::replace(&mut self.grace_over, true) {
-            self.wait = Some(Box::pin(sleep(GRACE)));
+            self.wait = Some(Box::pin(Pause::For(GRACE).over()));
             return End::NotYet;
         }
         self.slot.set(fate);
@@ -152,9 +151,12 @@ impl http_body::Body for ReplyBody {
             }
             let next = if body.left == 0 { None } else { body.source.next() };
             match next {
-                Some((frame, delay)) => {
+                Some((frame, pause)) => {
                     body.next = Some(frame);
-                    body.wait = (!delay.is_zero()).then(|| Box::pin(sleep(delay)));
+                    body.wait = match pause {
+                        Pause::None => None,
+                        pause @ (Pause::For(_) | Pause::Until(_)) => Some(Box::pin(pause.over())),
+                    };
                 }
                 None => match body.finish() {
                     End::NotYet => {}

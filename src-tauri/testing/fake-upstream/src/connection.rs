@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use crate::body::ReplyBody;
 use crate::serve::serve;
 use crate::server::Shared;
-use crate::step::Break;
+use crate::step::{Break, Pause};
 
 const MAX_CONNECTIONS: usize = 20_000;
 /// The pause after a failed accept, which mostly means that file descriptors ran out.
@@ -37,8 +37,8 @@ pub(crate) enum Fate {
     Close,
     /// TCP reset.
     Reset,
-    /// These bytes, each after its delay, then this end.
-    Wire(Vec<(Bytes, Duration)>, Break),
+    /// These bytes, each after what stands before it, then this end.
+    Wire(Vec<(Bytes, Pause)>, Break),
 }
 
 /// Where a request leaves word about its connection.
@@ -79,9 +79,10 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>, tracker: 
         match accepted {
             Ok((stream, peer)) => {
                 let shared = shared.clone();
+                let open = shared.open.clone();
                 tracker.spawn(async move {
                     converse(stream, peer, shared).await;
-                    drop(place);
+                    drop((open, place));
                 });
             }
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -162,8 +163,8 @@ async fn end(mut stream: TcpStream, fate: Fate) {
         Fate::Close => Break::Close,
         Fate::Reset => Break::Reset,
         Fate::Wire(pieces, then) => {
-            for (piece, delay) in pieces {
-                tokio::time::sleep(delay).await;
+            for (piece, pause) in pieces {
+                pause.over().await;
                 // The peer may be gone already: nothing is left to do about it.
                 drop(stream.write_all(&piece).await);
             }

@@ -47,6 +47,6 @@ pub use load::{Load, LoadShape};
 pub use preset::SDK_MODELS;
 pub use request::Endpoint;
 pub use script::{COUNT_TOKENS, LIST_MODELS, Script};
-pub use server::{Error, FakeUpstream, Options};
-pub use step::{Break, Gate, Step};
+pub use server::{Error, FakeUpstream, Options, PATIENCE};
+pub use step::{Break, Gate, Pause, Step};
 pub use tls::{Certificate, HttpVersions, Tls, TlsError};

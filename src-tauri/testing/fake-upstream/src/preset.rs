@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use domain::Usage;
 use serde_json::json;
 
@@ -128,7 +127,7 @@ impl FakeUpstream {
         script("m-503", Step::error(503, "the model is being loaded"));
         script("m-cut", Step::answer(long()).broken(CUT_AFTER, Break::Close));
         for (model, stream) in FAILURES {
-            script(model, Step::Sse(vec![(Bytes::from_static(stream.as_bytes()), Duration::ZERO)]));
+            script(model, Step::sse([stream]));
         }
         drop(self.script(key, None).then(Step::error(404, "the model does not exist")));
         self.require_known_keys(key.is_some());

@@ -140,7 +140,7 @@ async fn perform(
             }
             Step::Status { status, headers, body } => Reply::whole(*status, headers, body.clone(), Some(JSON)),
             Step::Raw { status, headers, body } => Reply::whole(*status, headers, body.clone(), None),
-            Step::Sse(frames) => Reply::stream(Source::Timed(VecDeque::from(frames.clone()))),
+            Step::Sse(frames) => Reply::stream(Source::Paced(VecDeque::from(frames.clone()))),
             Step::Drip { chunk, every, count } => {
                 Reply::stream(Source::Repeat { chunk: chunk.clone(), every: *every, left: *count, first: true })
             }

@@ -22,10 +22,8 @@ use crate::script::{Script, Scripts};
 use crate::step::Step;
 use crate::tls::{Tls, TlsError};
 
-/// How long `wait_for_…` waits before it gives up.
-const WAIT: Duration = Duration::from_secs(10);
-/// How long `stop` waits for connections to let go.
-const STOP: Duration = Duration::from_secs(5);
+/// The longest that anything a test waits for may take on the wall clock: a test that needs longer is wrong.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 const BACKLOG: i32 = 4096;
 
 /// A scripted provider on a loopback port. Dropping it stops it.
@@ -63,7 +61,7 @@ pub enum Error {
     Tls(#[from] TlsError),
     #[error("cannot start the threads that serve")]
     Threads(#[source] io::Error),
-    #[error("waited {} s for {wanted} {what}, saw {seen}", WAIT.as_secs())]
+    #[error("waited {} s for {wanted} {what}, saw {seen}", PATIENCE.as_secs())]
     Waited { what: &'static str, wanted: u64, seen: u64 },
 }
 
@@ -74,6 +72,8 @@ pub(crate) struct Shared {
     pub settings: RwLock<Settings>,
     pub journal: Arc<Journal>,
     pub stopping: CancellationToken,
+    /// Held by every connection while it is open.
+    pub open: Arc<()>,
     pub tls: Option<Arc<ServerConfig>>,
 }
 
@@ -110,6 +110,7 @@ impl FakeUpstream {
             settings: RwLock::default(),
             journal: Arc::new(Journal::new(options.recording, stopping.clone())),
             stopping,
+            open: Arc::default(),
             tls: secured.as_ref().map(|secured| secured.config.clone()),
         });
         let tracker = TaskTracker::new();
@@ -176,6 +177,11 @@ impl FakeUpstream {
         self.shared.settings.write().strict = strict;
     }
 
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        Arc::strong_count(&self.shared.open) - 1
+    }
+
     /// The calls of this key, `None` for all, oldest first; at most the last 10 000.
     pub fn calls<'k>(&self, key: impl Into<Option<&'k str>>) -> Vec<Call> {
         self.shared.journal.calls(key.into())
@@ -197,12 +203,12 @@ impl FakeUpstream {
         self.shared.journal.endings()
     }
 
-    /// Waits, at most 10 s, until so many calls of this key have arrived, and returns those kept.
+    /// Waits, at most [`PATIENCE`], until so many calls of this key have arrived, and returns those kept.
     pub async fn wait_for_calls<'k>(&self, key: impl Into<Option<&'k str>>, wanted: u64) -> Result<Vec<Call>, Error> {
         self.wait(key.into(), wanted, "calls", |count| count.arrived).await
     }
 
-    /// Waits, at most 10 s, until so many calls of this key have ended in any way, and returns those kept.
+    /// Waits, at most [`PATIENCE`], until so many calls of this key have ended in any way, and returns those kept.
     pub async fn wait_for_endings<'k>(&self, key: impl Into<Option<&'k str>>, wanted: u64) -> Result<Vec<Call>, Error> {
         self.wait(key.into(), wanted, "endings", Count::ended).await
     }
@@ -220,7 +226,7 @@ impl FakeUpstream {
         self.tracker.close();
         let Some(runtime) = self.runtime.take() else { return };
         let tracker = self.tracker.clone();
-        let waited = runtime.spawn(async move { tokio::time::timeout(STOP, tracker.wait()).await });
+        let waited = runtime.spawn(async move { tokio::time::timeout(PATIENCE, tracker.wait()).await });
         // Either way the runtime goes next, and with it whatever did not let go in time.
         drop(waited.await);
         runtime.shutdown_background();
@@ -238,7 +244,7 @@ impl FakeUpstream {
         let Some(runtime) = &self.runtime else { return Err(late()) };
         let (journal, owned) = (self.shared.journal.clone(), key.map(str::to_owned));
         let waiting = async move { journal.wait(owned.as_deref(), |count| figure(count) >= wanted).await };
-        let waited = runtime.spawn(async move { tokio::time::timeout(WAIT, waiting).await }).await;
+        let waited = runtime.spawn(async move { tokio::time::timeout(PATIENCE, waiting).await }).await;
         match waited {
             Ok(Ok(())) => Ok(self.calls(key)),
             Ok(Err(_)) | Err(_) => Err(late()),

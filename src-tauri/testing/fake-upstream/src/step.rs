@@ -41,22 +41,53 @@ pub enum Step {
     Held(Gate, Box<Step>),
     /// A stream that repeats this chunk: the first at once, the others every so often. `None` never ends.
     Drip { chunk: Bytes, every: Duration, count: Option<u64> },
-    /// A stream of exactly these bytes, each after its delay; it may lack the dialect's end marker.
-    Sse(Vec<(Bytes, Duration)>),
+    /// A stream of exactly these bytes, each after what stands before it; it may lack the dialect's end marker.
+    Sse(Vec<(Bytes, Pause)>),
     /// The step's reply, broken off after so many bytes of its body. More than the body has: a stream breaks after
     /// its last event, without the end of its framing; a whole body lacks its last byte.
     Cut { after_bytes: usize, how: Break, step: Box<Step> },
-    /// These bytes on the wire, each after its delay, instead of a response that HTTP made; then the connection ends
-    /// like this. On HTTP/2 there is no such wire: the stream is reset.
-    Wire(Vec<(Bytes, Duration)>, Break),
+    /// These bytes on the wire, each after what stands before it, instead of a response that HTTP made; then the connection
+    /// ends like this. On HTTP/2 there is no such wire: the stream is reset.
+    Wire(Vec<(Bytes, Pause)>, Break),
     /// The first step while the conversation does not end in a tool result, otherwise the second.
     ToolTurn { call: Box<Step>, result: Box<Step> },
     /// An answer made for load: rendered once, then sent again and again.
     Load(Load),
 }
 
-/// What replies wait at until a test opens it: everything that arrives before is under way together. Clones are the same
-/// gate.
+/// What stands before a piece of a reply. Whoever moves a clock in between wants a gate: a length of time may be over before.
+#[derive(Clone, Debug, Default)]
+pub enum Pause {
+    #[default]
+    None,
+    For(Duration),
+    Until(Gate),
+}
+
+impl From<Duration> for Pause {
+    fn from(length: Duration) -> Pause {
+        if length.is_zero() { Pause::None } else { Pause::For(length) }
+    }
+}
+
+impl From<&Gate> for Pause {
+    fn from(gate: &Gate) -> Pause {
+        Pause::Until(gate.clone())
+    }
+}
+
+impl Pause {
+    pub(crate) async fn over(self) {
+        match self {
+            Pause::None => {}
+            Pause::For(length) => tokio::time::sleep(length).await,
+            Pause::Until(gate) => gate.passed().await,
+        }
+    }
+}
+
+/// What replies, or pieces of them, wait at until a test opens it: everything that arrives before is under way together.
+/// Clones are the same gate.
 #[derive(Clone, Debug)]
 pub struct Gate(Arc<Semaphore>);
 
@@ -118,7 +149,12 @@ impl Step {
 
     /// Exactly these bytes on the wire, head and framing included, without delays.
     pub fn wire<P: Into<Bytes>>(pieces: impl IntoIterator<Item = P>, then: Break) -> Step {
-        Step::Wire(pieces.into_iter().map(|piece| (piece.into(), Duration::ZERO)).collect(), then)
+        Step::paced_wire(pieces.into_iter().map(|piece| (piece, Duration::ZERO)), then)
+    }
+
+    /// The same, each piece after what stands before it. An empty one puts off the end.
+    pub fn paced_wire<P: Into<Bytes>, W: Into<Pause>>(pieces: impl IntoIterator<Item = (P, W)>, then: Break) -> Step {
+        Step::Wire(pieces.into_iter().map(|(piece, pause)| (piece.into(), pause.into())).collect(), then)
     }
 
     pub fn drip(chunk: impl Into<Bytes>, every: Duration, count: impl Into<Option<u64>>) -> Step {
@@ -127,7 +163,12 @@ impl Step {
 
     /// A stream of these frames without delays. Each is sent as it is: write its line ends yourself.
     pub fn sse<F: Into<Bytes>>(frames: impl IntoIterator<Item = F>) -> Step {
-        Step::Sse(frames.into_iter().map(|frame| (frame.into(), Duration::ZERO)).collect())
+        Step::paced(frames.into_iter().map(|frame| (frame, Duration::ZERO)))
+    }
+
+    /// The same, each frame after what stands before it.
+    pub fn paced<F: Into<Bytes>, W: Into<Pause>>(frames: impl IntoIterator<Item = (F, W)>) -> Step {
+        Step::Sse(frames.into_iter().map(|(frame, pause)| (frame.into(), pause.into())).collect())
     }
 
     /// A tool round trip: a call first, the answer once its result came back.

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use domain::Usage;
 use fake_upstream::{
-    Answer, Break, COUNT_TOKENS, Ending, FakeUpstream, LIST_MODELS, Load, ModelCard, Options, Step, ToolCall,
+    Answer, Break, COUNT_TOKENS, Ending, FakeUpstream, Gate, LIST_MODELS, Load, ModelCard, Options, Pause, Step,
+    ToolCall,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -290,6 +291,33 @@ async fn faults_reach_the_wire_as_what_they_are() {
         assert!(ends_right, "{step:?}: {text:?}");
         let calls = upstream.wait_for_endings("k", 1).await.unwrap();
         assert_eq!(calls[0].ending, ending, "{step:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_piece_and_the_end_wait_at_their_gates() {
+    let upstream = FakeUpstream::start().unwrap();
+    for wire in [false, true] {
+        let (second, end) = (Gate::closed(), Gate::closed());
+        let pieces = [("data: a\n\n", Pause::None), ("data: b\n\n", (&second).into()), ("", (&end).into())];
+        let step = if wire { Step::paced_wire(pieces, Break::Reset) } else { Step::paced(pieces).cut(usize::MAX) };
+        upstream.script("k", None).then(step);
+        let mut stream = send(&upstream, "k", CHAT, &ask(true)).await.unwrap();
+        let mut seen = Vec::new();
+        for (word, unseen, gate) in [("data: a", "data: b", Some(&second)), ("data: b", "data: c", None)] {
+            while !String::from_utf8_lossy(&seen).contains(word) {
+                assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0, "{word}");
+            }
+            assert!(!String::from_utf8_lossy(&seen).contains(unseen), "{seen:?}");
+            gate.into_iter().for_each(Gate::open);
+        }
+        assert_eq!(upstream.connections(), 1, "the end waits as well");
+        end.open();
+        let reset = stream.read_to_end(&mut seen).await.unwrap_err();
+        assert_eq!(reset.kind(), io::ErrorKind::ConnectionReset);
+        while upstream.connections() > 0 {
+            tokio::task::yield_now().await;
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 
 use crate::error::{UpstreamError, no_answer, read_in_stream};
 use crate::lenient::{Text, some_string, str_of};
+use crate::mended;
 use crate::response::Inspection;
 
 use super::wire::{Chunk, Message, TokenCounts, finish_reason};
@@ -42,6 +43,14 @@ pub(crate) fn inspect(body: &[u8]) -> serde_json::Result<Inspection> {
         found.finish = found.finish.map(|reason| reason.with_tool_calls());
     }
     Ok(found)
+}
+
+/// Whether this is a piece of a stream and no whole answer.
+pub(crate) fn is_piece(body: &[u8]) -> bool {
+    let mut room = String::new();
+    let Ok(chunk) = mended::read::<Chunk<'_>>(body, &mut room) else { return false };
+    let mut choices = chunk.choices.iter().flatten();
+    str_of(&chunk.object) == "chat.completion.chunk" || choices.any(|choice| choice.delta.is_some())
 }
 
 pub(crate) fn inspect_embeddings(body: &[u8]) -> serde_json::Result<Inspection> {

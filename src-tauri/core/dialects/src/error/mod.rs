@@ -6,7 +6,8 @@
 //! outside passes [`sanitize`] before it leaves.
 
 use bytes::Bytes;
-use domain::{Dialect, Reason};
+use domain::Dialect;
+use domain::wire::code;
 use serde::Serialize;
 
 mod own_shape;
@@ -23,11 +24,6 @@ pub use read::{read, read_in_stream};
 pub use sanitize::{sanitize, without_secrets};
 
 use crate::{chat, gemini, messages, responses};
-
-/// [`UpstreamError::code`] of a stream that ended before its terminal event.
-pub const STREAM_CUT: &str = Reason::StreamCut.kind();
-/// [`UpstreamError::code`] of an answer that is not of the dialect at all.
-pub const EMPTY_OR_GARBLED: &str = Reason::EmptyOrGarbled.kind();
 
 /// An error to be written.
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +66,22 @@ pub enum StreamProgress<'a> {
     ContentSent,
 }
 
-/// What an upstream reported. Not sanitised: rules match on the original text.
+/// Who says that something went wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ErrorOrigin {
+    /// The upstream does.
+    #[default]
+    Stated,
+    /// The reader: the stream ended before its terminal event.
+    Cut,
+    /// The reader: the answer is not of the dialect at all.
+    Garbled,
+}
+
+/// What an upstream reported, or what a reader made of it. Not sanitised: rules match on the original text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamError {
+    pub origin: ErrorOrigin,
     /// HTTP status, or the one the error object states or implies.
     pub status: Option<u16>,
     /// `code`, also when it was a number; Gemini's `status` word.
@@ -137,30 +146,6 @@ pub fn openai_type(status: u16, code: &str) -> &'static str {
     }
 }
 
-/// `error.code` of the OpenAI envelope for errors that have none of their own.
-pub const fn openai_code(status: u16) -> &'static str {
-    match status {
-        401 => "invalid_api_key",
-        402 => "payment_required",
-        403 => "permission_denied",
-        404 => "model_not_found",
-        406 => "model_not_supported",
-        408 => "timeout",
-        409 => "conflict",
-        410 => "model_shutdown",
-        413 => "request_too_large",
-        415 => "unsupported_media_type",
-        422 => "unprocessable_entity",
-        429 => "rate_limit_exceeded",
-        502 => "bad_gateway",
-        503 => "service_unavailable",
-        504 => "gateway_timeout",
-        529 => "overloaded",
-        500.. => "internal_server_error",
-        _ => "bad_request",
-    }
-}
-
 /// `error.type` of the Anthropic envelope.
 pub const fn anthropic_type(status: u16) -> &'static str {
     match status {
@@ -195,16 +180,16 @@ pub const fn gemini_status(status: u16) -> &'static str {
 
 impl UpstreamError {
     /// The code for a client of another dialect, empty where the usual one of the status says as much: Google's words for
-    /// statuses mean nothing to other clients, and neither do this gateway's for what it made of a stream.
+    /// statuses mean nothing to other clients.
     pub fn code_for_others(&self) -> &str {
         let code = self.code.as_deref().unwrap_or_default();
-        if read::is_google_status(code) || matches!(code, STREAM_CUT | EMPTY_OR_GARBLED) { "" } else { code }
+        if read::is_google_status(code) { "" } else { code }
     }
 
     /// A stream that ended too early.
     pub(crate) fn stream_cut() -> UpstreamError {
         UpstreamError {
-            code: Some(STREAM_CUT.to_owned()),
+            origin: ErrorOrigin::Cut,
             message: "the stream ended before its terminal event".to_owned(),
             ..UpstreamError::default()
         }
@@ -212,11 +197,7 @@ impl UpstreamError {
 
     /// An answer that is not of the dialect.
     pub fn garbled(message: &str) -> UpstreamError {
-        UpstreamError {
-            code: Some(EMPTY_OR_GARBLED.to_owned()),
-            message: message.to_owned(),
-            ..UpstreamError::default()
-        }
+        UpstreamError { origin: ErrorOrigin::Garbled, message: message.to_owned(), ..UpstreamError::default() }
     }
 
     /// A terminal value of the dialect that means failure.
@@ -247,7 +228,7 @@ impl<'a> ErrorBody<'a> {
     }
 
     pub(crate) fn code_or_usual(&self) -> &'a str {
-        if self.code.is_empty() { openai_code(self.status) } else { self.code }
+        if self.code.is_empty() { code::of_status(self.status) } else { self.code }
     }
 
     /// The upstream's own word for the kind of error.

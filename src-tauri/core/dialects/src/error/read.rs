@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{EMPTY_OR_GARBLED, MAX_MESSAGE, UpstreamError};
+use super::{ErrorOrigin, MAX_MESSAGE, UpstreamError};
 use crate::gemini::error::OWN_DOMAIN;
 use crate::mended::mended;
 
@@ -29,7 +29,7 @@ pub fn read_in_stream(body: &[u8]) -> UpstreamError {
 pub(crate) fn no_answer(body: &[u8]) -> UpstreamError {
     let mut error = read_in_stream(body);
     if error.code.is_none() && error.kind.is_none() && error.status.is_none() {
-        error.code = Some(EMPTY_OR_GARBLED.to_owned());
+        error.origin = ErrorOrigin::Garbled;
     }
     error
 }
@@ -65,6 +65,7 @@ fn read_value(value: &Value) -> UpstreamError {
         _ => value,
     };
     let mut error = UpstreamError {
+        origin: ErrorOrigin::Stated,
         code: word(inner, &["code"]).or_else(|| minimax_code(value)),
         kind: word(inner, &["type"]).filter(|kind| kind != "error"),
         message: message(value, inner),

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use domain::Usage;
 
 use crate::canonical::{Answer, AnswerPart, Origin, arguments, reasoning};
-use crate::error::{STREAM_CUT, UpstreamError, no_answer, to_json};
+use crate::error::{ErrorOrigin, UpstreamError, no_answer, to_json};
 use crate::event::{Event, FinishReason, PartKind, StreamReader};
 use crate::framing::{Decoder, Frame, Framing, MAX_FRAME};
 use crate::translate::Reply;
@@ -50,7 +50,7 @@ fn failure(event: &Event) -> Option<UpstreamError> {
 }
 
 fn is_cut(error: &UpstreamError) -> bool {
-    error.code.as_deref() == Some(STREAM_CUT)
+    error.origin == ErrorOrigin::Cut
 }
 
 /// The body as one frame, or the elements of the array that it is.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::error::EMPTY_OR_GARBLED;
+use crate::error::ErrorOrigin::{Garbled, Stated};
 
 fn usage(
     input_fresh: u64,
@@ -166,63 +166,71 @@ fn empty_is_told_from_output_and_from_reasoning() {
 
 #[test]
 fn an_error_behind_a_good_status_is_found() {
-    for (operation, body, code, message) in [
+    for (operation, body, origin, code, message) in [
         (
             Operation::ChatCompletions,
             r#"{"error":{"message":"slow","code":"rate_limit_exceeded"}}"#,
-            "rate_limit_exceeded",
+            Stated,
+            Some("rate_limit_exceeded"),
             "slow",
         ),
         (
             Operation::ChatCompletions,
             r#"{"base_resp":{"status_code":1004,"status_msg":"login"},"choices":null}"#,
-            "1004",
+            Stated,
+            Some("1004"),
             "login",
         ),
-        (Operation::ChatCompletions, r#"{"detail":"gone"}"#, EMPTY_OR_GARBLED, "gone"),
+        (Operation::ChatCompletions, r#"{"detail":"gone"}"#, Garbled, None, "gone"),
         (
             Operation::ChatCompletions,
             r#"{"choices":[{"error":{"code":502,"message":"down"},"finish_reason":null}]}"#,
-            "502",
+            Stated,
+            Some("502"),
             "down",
         ),
         (
             Operation::ChatCompletions,
             r#"{"choices":[{"message":{},"finish_reason":"insufficient_system_resource"}]}"#,
-            "insufficient_system_resource",
+            Stated,
+            Some("insufficient_system_resource"),
             "the upstream ended the answer with `insufficient_system_resource`",
         ),
         (
             Operation::Responses,
             r#"{"status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}"#,
-            "server_error",
+            Stated,
+            Some("server_error"),
             "oops",
         ),
         (
             Operation::Responses,
             r#"{"status":"cancelled","output":[]}"#,
-            "cancelled",
+            Stated,
+            Some("cancelled"),
             "the upstream ended the answer with `cancelled`",
         ),
         (
             Operation::GenerateContent,
             r#"[{"error":{"code":503,"status":"UNAVAILABLE","message":"busy"}}]"#,
-            "UNAVAILABLE",
+            Stated,
+            Some("UNAVAILABLE"),
             "busy",
         ),
         (
             Operation::GenerateContent,
             r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#,
-            "malformed_function_call",
+            Stated,
+            Some("malformed_function_call"),
             "the upstream ended the answer with `MALFORMED_FUNCTION_CALL`",
         ),
-        (Operation::CountTokens, r#"{"message":"no"}"#, EMPTY_OR_GARBLED, "no"),
-        (Operation::Messages, "<html>", EMPTY_OR_GARBLED, "the answer is not what this endpoint returns"),
-        (Operation::Messages, "", EMPTY_OR_GARBLED, "the answer is not what this endpoint returns"),
-        (Operation::Embeddings, "[]", EMPTY_OR_GARBLED, "the answer is not what this endpoint returns"),
+        (Operation::CountTokens, r#"{"message":"no"}"#, Garbled, None, "no"),
+        (Operation::Messages, "<html>", Garbled, None, "the answer is not what this endpoint returns"),
+        (Operation::Messages, "", Garbled, None, "the answer is not what this endpoint returns"),
+        (Operation::Embeddings, "[]", Garbled, None, "the answer is not what this endpoint returns"),
     ] {
         let error = inspect(operation, body.as_bytes()).error.unwrap();
-        assert_eq!((error.code.as_deref(), error.message.as_str()), (Some(code), message), "{body}");
+        assert_eq!((error.origin, error.code.as_deref(), error.message.as_str()), (origin, code, message), "{body}");
     }
 }
 

@@ -365,6 +365,10 @@ impl StreamWriter for Writer {
         frame(kind, &mut self.next_sequence_number, Whole { response }, out);
     }
 
+    fn keeps_answer(&self) -> bool {
+        true
+    }
+
     fn progress(&self) -> StreamProgress<'_> {
         if self.is_open {
             StreamProgress::Opened {

@@ -74,10 +74,11 @@ const TESTS: [Test; 20] = [
 /// The verdict on a reply. Always one: the last test answers whatever is left.
 pub(super) fn classify(facts: &Facts<'_>) -> Diagnosis {
     let verdict = TESTS.iter().find_map(|test| test(facts)).unwrap_or_else(|| facts.usual(Reason::ServerError));
-    match verdict {
-        Verdict::Failed(failure, next) => Diagnosis { outcome: Outcome::Failure(failure), next },
-        Verdict::Neutral(neutral, next) => Diagnosis { outcome: Outcome::Neutral(neutral), next },
-    }
+    let (outcome, next) = match verdict {
+        Verdict::Failed(failure, next) => (Outcome::Failure(failure), next),
+        Verdict::Neutral(neutral, next) => (Outcome::Neutral(neutral), next),
+    };
+    Diagnosis { outcome, next, status: Some(facts.status) }
 }
 
 impl Facts<'_> {

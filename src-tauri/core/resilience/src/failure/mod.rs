@@ -93,6 +93,8 @@ pub enum Next {
 pub struct Diagnosis {
     pub outcome: Outcome,
     pub next: Next,
+    /// The status of the reply as it is believed; none where there was no reply.
+    pub status: Option<u16>,
 }
 
 /// Judges a failed attempt. The only place that turns a reply into an [`Outcome`].
@@ -105,7 +107,7 @@ pub fn diagnose(reply: &Reply<'_>, context: &Context<'_>, now: Timestamp) -> Dia
             let habit = restatement::apply(&context.rules.provider.restatements, status, &text);
             let hint = retry_hint::read(headers, &body, message, now);
             let mut diagnosis = classification::classify(&Facts {
-                status: habit.map_or(status, |habit| habit.to_status),
+                status: restatement::believed(habit.map_or(status, |habit| habit.to_status)),
                 headers,
                 text: &text,
                 message,
@@ -123,9 +125,11 @@ pub fn diagnose(reply: &Reply<'_>, context: &Context<'_>, now: Timestamp) -> Dia
         }
         Reply::Transport { reason, message } => {
             let failure = Failure { breaker: charge(reason), ..Failure::plain(None, reason, message) };
-            Diagnosis { outcome: Outcome::Failure(failure), next: Next::NextConnection }
+            Diagnosis { outcome: Outcome::Failure(failure), next: Next::NextConnection, status: None }
         }
-        Reply::Local { .. } => Diagnosis { outcome: Outcome::Neutral(Neutral::LocalLimit), next: Next::NextConnection },
+        Reply::Local { .. } => {
+            Diagnosis { outcome: Outcome::Neutral(Neutral::LocalLimit), next: Next::NextConnection, status: None }
+        }
     }
 }
 

@@ -30,9 +30,26 @@ pub fn apply<'a>(habits: &'a [Restatement], status: u16, text: &str) -> Option<&
     })
 }
 
+/// Statuses by which servers note that their client has gone: nginx's, which is also Google's for `CANCELLED`, and that of
+/// Amazon's load balancers.
+const CLIENT_HAS_GONE: [u16; 2] = [499, 460];
+
+/// The status as it can be believed. Ours was still there when the reply came, so one that says that the client has gone tells
+/// of a fault on the upstream's own way, as any broken gateway does (gateway specification, 1.8: 499 is never sent).
+pub fn believed(status: u16) -> u16 {
+    if CLIENT_HAS_GONE.contains(&status) { 502 } else { status }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_upstream_is_believed_that_the_client_has_gone() {
+        for (status, believed_to_be) in [(499, 502), (460, 502), (498, 498), (500, 500), (429, 429), (400, 400)] {
+            assert_eq!(believed(status), believed_to_be, "{status}");
+        }
+    }
 
     #[test]
     fn a_status_is_restated_only_for_what_the_rule_names() {

@@ -130,6 +130,12 @@ pub enum StepKind {
 }
 
 impl Combo {
+    /// Whether a plan may weigh what a request is about: `auto` does, and so may a combo within.
+    pub fn may_weigh_tasks(&self) -> bool {
+        let is_combo = |step: &Step| matches!(step.kind, StepKind::ComboRef { .. });
+        self.strategy == Strategy::Auto || self.models.iter().any(is_combo)
+    }
+
     /// A combo that stands nowhere: a name and a strategy, without steps.
     pub fn made_up(name: &str, strategy: Strategy) -> Combo {
         Combo {
@@ -195,6 +201,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_auto_and_what_is_within_weigh_tasks() {
+        for (strategy, step, weighs) in [
+            (Strategy::Auto, "openai/gpt", true),
+            (Strategy::Priority, "openai/gpt", false),
+            (Strategy::Priority, "openai/*", false),
+            (Strategy::Priority, "@other", true),
+        ] {
+            assert_eq!(fixtures::combo("c", strategy, &[step]).may_weigh_tasks(), weighs, "{strategy:?} {step}");
+        }
+    }
 
     #[test]
     fn the_wire_form_is_the_specifications() {

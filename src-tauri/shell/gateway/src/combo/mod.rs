@@ -33,6 +33,7 @@ use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
 use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
+use routing::decision::Stop;
 use routing::journey::Exhausted;
 use routing::order::Around;
 use routing::plan::{LeftOut, Refusal, Taste};
@@ -156,7 +157,7 @@ pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Aske
     if let Some(pool) = asked.pool.as_ref().filter(|_| !request.operation.counts_tokens()) {
         recorder.of_pool(Share::new(gateway, pool), asked.lowered);
     }
-    let facts = request_facts::of(request);
+    let facts = request_facts::of(request, asked.combo.may_weigh_tasks());
     let begun = gateway.now();
     let deadline = begun + asked.config.time_limit();
     let mut effort = Effort::default();
@@ -250,7 +251,7 @@ fn goes_on(
     effort: &mut Effort,
     deadline: Timestamp,
 ) -> Option<Millis> {
-    if !end.may_go_on() {
+    if !end.may_go_on() || end.stop == Some(Stop::MaxAttempts) {
         return None;
     }
     let now = gateway.now();
