@@ -231,7 +231,8 @@ mod tests {
                     "port": 20_128, "bindAddress": "127.0.0.1", "requireApiKey": true, "allowedHosts": [],
                     "corsOrigins": [], "bodyLimitBytes": 67_108_864,
                     "keepAliveAfterMs": { "messages": 2_000, "responses": 2_000, "chat": 15_000, "gemini": 15_000 },
-                    "keepAliveIntervalMs": 2_500, "heartbeatIntervalMs": 15_000, "maxConnections": 10_000, "drainTimeoutMs": 30_000,
+                    "keepAliveIntervalMs": 2_500, "heartbeatIntervalMs": 15_000,
+                    "maxConnections": 10_000, "drainTimeoutMs": 30_000,
                 },
                 "routing": {
                     "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null, "accountStrategy": {},
