@@ -1,5 +1,6 @@
-//! What a client is told of an upstream's error: of its words those that the specification names, in the whole envelope of the
-//! client's dialect, and when to come back (gateway specification, 1.7, 1.8 and 2.17 no. 26; decision 29).
+//! What a client is told of an upstream's error: of its words those that the specification names, in the whole envelope
+//! of the client's dialect, and when to come back (gateway specification, 1.7, 1.8 and 2.17 no. 26; specification's
+//! decision 29).
 
 use acceptance::{Ask, Connection, Reply, World, chat_body, messages_body};
 use domain::Dialect;

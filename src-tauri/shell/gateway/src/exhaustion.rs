@@ -81,7 +81,7 @@ pub(crate) fn refused(provider: &str, status: Option<StatusCode>, message: &str)
     GatewayError::new(Blame::Client, status, code, format!("{provider} refused the request: {message}"))
 }
 
-/// The request brings more tools than it may (decision 5).
+/// The request brings more tools than it may (specification's decision 5).
 pub(crate) fn too_many_tools(provider: &str, limit: u32, tools: u32) -> GatewayError {
     let message = format!("the request brings {tools} tools, and {provider} takes at most {limit}: send fewer");
     GatewayError::new(Blame::Client, StatusCode::BAD_REQUEST, code::TOOL_LIMIT_EXCEEDED, message)

@@ -1,5 +1,6 @@
 //! The last resort: one try elsewhere for a request whose own provider has no credit left (gateway specification, 3.8;
-//! resilience specification, 21.1; decision 4). Whether it is tried is `routing::emergency`'s word; here it is done.
+//! resilience specification, 21.1; specification's decision 4). Whether it is tried is `routing::emergency`'s word;
+//! here it is done.
 //!
 //! Only for requests that name one model, and only as their very end: accounts have been gone through, waiting has been
 //! considered. It goes through plan, admission and sending like any attempt, counts as one, and its failure leaves the

@@ -226,8 +226,9 @@ fn own_code(failure: &StreamFailure) -> Option<&'static str> {
     }
 }
 
-/// What an upstream states keeps its status and its code; where the status had to be repaired, the code was of the wrong one. A
-/// fault of the credential is not the client's (decision 3), and what merely broke has no status of its own.
+/// What an upstream states keeps its status and its code; where the status had to be repaired, the code was of the
+/// wrong one. A fault of the credential is not the client's (specification's decision 3), and what merely broke has no
+/// status of its own.
 fn status_and_code<'f>(diagnosis: &Diagnosis, failure: &'f StreamFailure) -> (u16, &'f str) {
     const BROKEN: u16 = 502;
     match failure {

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 pub struct Target {
     pub provider: Arc<catalog::Provider>,
     pub connection: ConnectionId,
-    /// Replaces the provider's base URL up to and with its version segment (decision 34).
+    /// Replaces the provider's base URL up to and with its version segment (specification's decision 34).
     pub base_url: Option<String>,
     /// Absent where none is needed.
     pub credential: Option<SecretString>,
