@@ -3,7 +3,7 @@
 
 use acceptance::{Ask, Connection, Reply, SseEvent, World, beginning, ending, opening, parse_sse};
 use domain::{Dialect, Millis};
-use fake_upstream::{Break, Step};
+use fake_upstream::{Break, Gate, Pause, Step};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -299,21 +299,19 @@ async fn a_stream_that_pauses_gives_a_sign_of_life_every_fifteen_seconds() {
         let connection = world.connect(provider, "c1").await;
         // Half a frame is not in the way of a sign, and is not torn apart by one.
         let (half, other) = ending(upstream).split_at(9);
-        let wait = std::time::Duration::from_millis(200);
-        let pieces = vec![
-            (beginning(upstream).into(), std::time::Duration::ZERO),
-            (half.into(), wait),
-            (other.into(), std::time::Duration::from_millis(600)),
-        ];
-        world.script(&connection).then(Step::Sse(pieces).broken(usize::MAX, Break::Stall));
+        let (more, last) = (Gate::closed(), Gate::closed());
+        let pieces = [(beginning(upstream), Pause::None), (half, Pause::from(&more)), (other, Pause::from(&last))];
+        world.script(&connection).then(Step::paced(pieces).broken(usize::MAX, Break::Stall));
         let ask = Ask::of(provider, "m1", client, true);
         let mut reply = world.agent().stream(&ask.path, ask.body).await;
         let mut body = reply.until("Once upon").await;
         world.advance(Millis::new(14_999));
         world.advance(Millis::new(1));
         assert_sign(client, upstream, &reply.next().await.expect("a sign"));
+        more.open();
         world.advance(Millis::seconds(15));
         assert_sign(client, upstream, &reply.next().await.expect("a second sign"));
+        last.open();
         let last = match client {
             Dialect::Chat => "[DONE]",
             Dialect::Responses => "response.completed",
@@ -342,13 +340,14 @@ async fn what_comes_in_time_needs_no_sign_of_life() {
     let connection = world.connect("anthropic", "c1").await;
     let dialect = Dialect::Messages;
     let more = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" a time\"}}\n\n";
-    let wait = std::time::Duration::from_millis(200);
-    let pieces = vec![(beginning(dialect).into(), std::time::Duration::ZERO), (more.into(), wait)];
-    world.script(&connection).then(Step::Sse(pieces).broken(usize::MAX, Break::Stall));
+    let gate = Gate::closed();
+    let pieces = [(beginning(dialect), Pause::None), (more, Pause::from(&gate))];
+    world.script(&connection).then(Step::paced(pieces).broken(usize::MAX, Break::Stall));
     let ask = Ask::new(dialect, true);
     let mut reply = world.agent().stream(&ask.path, ask.body).await;
     reply.until("Once upon").await;
     world.advance(Millis::new(14_999));
+    gate.open();
     assert_eq!(reply.next().await.expect("the rest"), more.as_bytes());
     // The pause is counted from there.
     world.advance(Millis::seconds(15));
@@ -373,12 +372,12 @@ async fn signs_of_life_can_be_switched_off_and_an_array_has_none() {
                 ",{\"candidates\":[{\"finishReason\":\"STOP\"}]}]",
             )
         };
-        let wait = std::time::Duration::from_millis(200);
-        let pieces = vec![(first.into(), std::time::Duration::ZERO), (last.into(), wait)];
-        world.script(&connection).then(Step::Sse(pieces));
+        let gate = Gate::closed();
+        world.script(&connection).then(Step::paced([(first, Pause::None), (last, Pause::from(&gate))]));
         let mut reply = world.agent().stream(&ask.path.replace("?alt=sse", path), ask.body).await;
         let mut body = reply.until("Once upon").await;
         world.advance(Millis::seconds(60));
+        gate.open();
         body.extend_from_slice(&reply.rest().await.body);
         assert_eq!(std::str::from_utf8(&body).expect("text"), format!("{first}{last}"));
         world.check_invariants().await;
