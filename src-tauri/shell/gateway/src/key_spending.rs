@@ -57,8 +57,11 @@ impl KeySpending {
         if !ledger.follows(key) {
             return false;
         }
-        let charges = record.consumption().map(|call| of_call(&call, catalog));
-        charges.fold(false, |concerns, charge| ledger.charge(key, record.at, &charge, now) || concerns)
+        let mut concerns_owner = false;
+        for call in record.consumption() {
+            concerns_owner |= ledger.charge(key, record.at, &of_call(&call, catalog), now);
+        }
+        concerns_owner
     }
 
     /// Every limit of a key, and how it stands.
