@@ -137,7 +137,8 @@ async fn an_upstream_that_says_that_the_client_has_gone_is_a_bad_gateway() {
     // Gateway specification, 1.8: 499 is for the log alone, and for a client that really has gone.
     for (status, provider) in [(499, AK), (460, AK), (499, "anthropic"), (499, "gemini"), (499, "codex")] {
         let says = gone(status);
-        let event = format!("data: {says}\n\n");
+        // In Responses an error is an event like all others, and names itself so.
+        let event = format!("data: {}\n\n", says.replacen('{', r#"{"type":"error","#, 1));
         for (name, step, streams, attempted) in [
             ("whole", Step::error(status, "Client Closed Request"), false, 502),
             ("whole, a stream was asked for", Step::error(status, "Client Closed Request"), true, 502),

@@ -129,7 +129,7 @@ mod tests {
                     let raw = compressed(encoding, &plain).await;
                     // While the only thread aside is busy, nothing is done there.
                     let (free, busy) = std::sync::mpsc::channel::<()>();
-                    let _ = tracker.spawn_blocking(move || busy.recv());
+                    let held_up = tracker.spawn_blocking(move || busy.recv());
                     let mut work = Box::pin(decompress(&tracker, encoding, raw, limit));
                     let at_once = futures_util::poll!(&mut work);
                     drop(free);
@@ -139,6 +139,7 @@ mod tests {
                         Poll::Pending => work.await,
                     };
                     assert!(out.is_ok_and(|out| out == plain), "{encoding}, {}", plain.len());
+                    assert!(held_up.await.is_ok_and(|word| word.is_err()), "nobody sent a word");
                 }
             }
         });
