@@ -4,8 +4,10 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "only ever part of tests: what fails here fails a test")]
 
 mod answers;
+mod attempts;
 mod auto;
 mod caps;
+mod consumed;
 mod distinct;
 mod fitting;
 mod foretold;

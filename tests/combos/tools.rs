@@ -1,4 +1,4 @@
-//! Providers that refuse long lists of tools (resilience specification, 21.3; decisions 5 and 31).
+//! Providers that refuse long lists of tools (resilience specification, 21.3; specification's decisions 5 and 31).
 
 use acceptance::Reply;
 use domain::Millis;
@@ -96,7 +96,7 @@ async fn a_list_that_every_target_refuses_is_a_400_that_names_the_highest_limit(
 
 #[tokio::test]
 async fn where_its_owner_allows_it_a_list_is_cut_to_what_the_provider_takes() {
-    // OF-02, OF-03, decision 5: never without saying so
+    // OF-02, OF-03, specification's decision 5: never without saying so
     let team = Team::start().await;
     team.three("priority").await;
     team.world.set(json!({ "translation": { "toolLimitTruncate": true } })).await;

@@ -206,3 +206,33 @@ async fn bodies_go_after_their_days_and_with_their_requests() {
     world.agent().post("/v1/chat/completions", chat_body("openai/m1", false)).await;
     assert_eq!(kept(&world).await, (Value::Null, Value::Null), "switched off at once");
 }
+
+#[tokio::test]
+async fn what_was_used_goes_after_its_days_and_not_with_the_log() {
+    let world = keeping().await;
+    world.connect("openai", "c1").await;
+    let used = async || {
+        let path = "/api/usage/summary?since=2000-01-01T00:00:00.000Z&until=2100-01-01T00:00:00.000Z";
+        world.managed(Method::GET, path, None).await["totals"]["requests"].clone()
+    };
+    let set = |days: u32| json!({ "logging": { "usageRetentionDays": days } });
+    let refused = world.manage(Method::PATCH, "/api/settings", Some(set(31))).await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert_eq!(refused.json()["error"]["details"][0]["field"], "logging.usageRetentionDays");
+    world.agent().post("/v1/chat/completions", chat_body("openai/m1", false)).await;
+    world.wait_for_rows(1).await;
+    world.advance(Millis::days(31));
+    until("the log is empty", async || world.requests().await.is_empty()).await;
+    assert_eq!(used().await, 1, "for ever, where nobody says otherwise");
+    world.set(set(32)).await;
+    world.agent().post("/v1/chat/completions", chat_body("openai/m1", false)).await;
+    world.wait_for_rows(1).await;
+    assert_eq!(used().await, 2);
+    until("the older one has gone", async || {
+        world.advance(Millis::hours(1));
+        used().await == 1
+    })
+    .await;
+    assert!(world.now().as_millis() >= Millis::days(32).as_millis(), "not before its days are over");
+    assert_eq!(world.requests().await.len(), 1);
+}

@@ -1,4 +1,4 @@
-//! Who may speak to the listener at all (decision 9; gateway specification, 8.3 and 8.9).
+//! Who may speak to the listener at all (specification's decision 9; gateway specification, 8.3 and 8.9).
 
 use acceptance::{Ask, Wire, World, chat_body};
 use domain::{Dialect, Millis};

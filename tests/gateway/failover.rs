@@ -11,6 +11,31 @@ use serde_json::json;
 
 use crate::fixtures::{assert_refused, beginning, empty_stream, error_event};
 
+/// An answer after which the server closes the connection, though it did not say so.
+fn and_closes(status: u16, body: &str) -> Step {
+    let head =
+        format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    Step::wire([format!("{head}{body}")], Break::Close)
+}
+
+#[tokio::test]
+async fn an_attempt_does_not_use_the_connection_of_the_one_that_failed() {
+    for dialect in [Dialect::Chat, Dialect::Responses, Dialect::Messages, Dialect::Gemini] {
+        let world = World::start().await;
+        let ask = Ask::new(dialect, false);
+        let [first, second] = [world.connect(ask.provider, "first").await, world.connect(ask.provider, "second").await];
+        for round in 0..25 {
+            let (status, body) = [(429, r#"{"error":{"message":"slow down"}}"#), (500, "{}"), (200, "{}")][round % 3];
+            world.script(&first).then(and_closes(status, body));
+            let reply = world.agent().post(&ask.path, ask.body.clone()).await;
+            assert_eq!(reply.status, 200, "{dialect:?} {round}: {}", reply.text());
+            assert!(world.health(&second).last_error.is_none(), "{dialect:?} {round}: it was not asked in vain");
+            reset(&world, &first).await;
+        }
+        assert_eq!((world.calls(&first).len(), world.calls(&second).len()), (25, 25), "{dialect:?}");
+    }
+}
+
 /// Every way to fail before something was promised, and how the attempt's record calls it.
 fn faults(ask: &Ask, stream: bool) -> Vec<(&'static str, Step)> {
     let mut faults = vec![

@@ -153,5 +153,6 @@ async fn a_client_that_stops_in_its_body_is_let_go() {
         () = async { loop { world.advance(domain::Millis::seconds(1)); tokio::task::yield_now().await; } } => unreachable!("endless"),
     };
     assert_eq!(reply.status(), 408, "{}", reply.text());
+    assert!(reply.text().contains(r#""type":"timeout_error","code":"timeout""#), "{}", reply.text());
     world.check_invariants().await;
 }

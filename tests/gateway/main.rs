@@ -23,3 +23,4 @@ mod paths;
 mod records;
 mod refusals;
 mod streams;
+mod wire_form;

@@ -1,9 +1,11 @@
-//! What a client is told of an upstream's error: of its words those that the specification names, in the whole envelope of the
-//! client's dialect, and when to come back (gateway specification, 1.7, 1.8 and 2.17 no. 26; decision 29).
+//! What a client is told of an upstream's error: of its words those that the specification names, in the whole envelope
+//! of the client's dialect, and when to come back (gateway specification, 1.7, 1.8 and 2.17 no. 26; specification's
+//! decision 29).
 
-use acceptance::{Ask, Connection, Reply, World, messages_body};
+use acceptance::{Ask, Connection, Reply, World, chat_body, messages_body};
 use domain::Dialect;
 use fake_upstream::Step;
+use http::Method;
 use serde_json::{Value, json};
 
 const SECRETS: [&str; 7] = ["sk-proj", "/home/bob", "bob@", "Traceback", "stack", "password", "AIza"];
@@ -229,6 +231,32 @@ async fn a_wait_is_told_with_the_statuses_that_have_one() {
         for (status, wait) in [(429, Some("9")), (503, Some("9")), (500, None), (404, None), (400, None)] {
             let reply = told(&world, &ask, Step::error(status, "no").with_header("retry-after", "9")).await;
             assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (status, wait), "{}", reply.text());
+        }
+    }
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_status_without_a_code_of_its_own_is_told_as_the_first_of_its_class_by_whoever_answers() {
+    let world = start().await;
+    let combo =
+        json!({ "name": "team", "strategy": "priority", "models": ["openai/m1"], "config": { "maxRetries": 0 } });
+    world.managed(Method::POST, "/api/combos", Some(combo)).await;
+    let ask = Ask::new(Dialect::Chat, false);
+    let of_combo = Ask { body: chat_body("team", false), ..ask.clone() };
+    for (status, code) in [
+        (410, "model_shutdown"),
+        (418, "bad_request"),
+        (424, "bad_request"),
+        (451, "bad_request"),
+        (501, "internal_server_error"),
+        (505, "internal_server_error"),
+        (524, "internal_server_error"),
+    ] {
+        for ask in [&ask, &of_combo] {
+            let reply = told(&world, ask, Step::status(status, "")).await;
+            let error = reply.json()["error"].clone();
+            assert_eq!((reply.status.as_u16(), &error["code"]), (status, &json!(code)), "{}", reply.text());
         }
     }
     world.check_invariants().await;

@@ -109,6 +109,18 @@ async fn a_reset_in_the_middle_of_a_stream_is_told_too() {
     }
 }
 
+/// The stream as it would be without the pauses in it.
+fn without_signs(dialect: Dialect, text: &str) -> String {
+    if dialect != Dialect::Gemini {
+        return text.replace(crate::wire_form::sign_of_life(dialect, dialect), "");
+    }
+    let mut text = text.to_owned();
+    while text.contains("\n\n\n") {
+        text = text.replace("\n\n\n", "\n\n");
+    }
+    text
+}
+
 #[tokio::test]
 async fn a_stream_that_falls_silent_after_some_text_is_ended_at_the_limit() {
     let world = World::start().await;
@@ -123,6 +135,8 @@ async fn a_stream_that_falls_silent_after_some_text_is_ended_at_the_limit() {
             () = async { loop { world.advance(Millis::seconds(10)); tokio::task::yield_now().await; } } => unreachable!("endless"),
         };
         body.extend_from_slice(&rest.body);
+        // Signs of life are no life of the upstream's.
+        let body = without_signs(dialect, std::str::from_utf8(&body).expect("text"));
         assert_told(dialect, &Reply { body: body.into(), ..rest });
         assert!(world.calls(&second).is_empty());
         assert!(world.wait_for_endings(&first, 1).await[0].cancelled());
@@ -179,7 +193,8 @@ async fn opened_early(world: &World, ask: &Ask, waiting_on: &Connection, after: 
 fn sign_of_life(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Messages => "event: ping\ndata: {\"type\":\"ping\"}\n\n",
-        Dialect::Responses | Dialect::Gemini => ": keep-alive\n\n",
+        Dialect::Responses => ": keep-alive\n\n",
+        Dialect::Gemini => "\n",
         Dialect::Chat => "\"delta\":{}",
     }
 }

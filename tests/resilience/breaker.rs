@@ -385,7 +385,7 @@ async fn a_threshold_of_one_opens_at_the_first_failure_and_knows_no_watch() {
 
 #[tokio::test]
 async fn a_wall_clock_that_is_set_back_prolongs_nothing_and_one_set_ahead_counts_as_time() {
-    // CB-35, CB-36, decision 27
+    // CB-35, CB-36, specification's decision 27
     let world = start().await;
     open(&world, AK, 12).await;
     let opened = world.now();

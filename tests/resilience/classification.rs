@@ -88,7 +88,7 @@ async fn each_reply_about_something_else_leaves_the_account_alone() {
 
 #[tokio::test]
 async fn a_missing_model_of_an_ordinary_provider_is_noted_and_nothing_more() {
-    // EC-10, decision 28
+    // EC-10, specification's decision 28
     let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     world.script_model(&c1, "gone").then(Step::error(404, "the model gone does not exist"));
@@ -100,7 +100,7 @@ async fn a_missing_model_of_an_ordinary_provider_is_noted_and_nothing_more() {
 
 #[tokio::test]
 async fn a_model_that_one_account_lacks_is_asked_of_the_next() {
-    // decision 28: without a combo the other accounts are the targets that are left
+    // specification's decision 28: without a combo the other accounts are the targets that are left
     for dialect in DIALECTS {
         let world = start().await;
         let ask = Ask::new(dialect, false);

@@ -353,7 +353,7 @@ async fn no_wait_is_made_up_where_somebody_may_be_asked_at_once_or_one_was_annou
 
 #[tokio::test]
 async fn when_all_need_their_owner_every_dialect_is_told_not_to_retry() {
-    // CC-23, decision 3
+    // CC-23, specification's decision 3
     let world = start().await;
     for asked in Ask::all(false).into_iter().chain(Ask::all(true)) {
         let c1 = world.connect(asked.provider, "c1").await;

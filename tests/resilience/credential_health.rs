@@ -67,3 +67,61 @@ async fn who_is_used_or_kept_away_or_switched_off_is_not_tried() {
     assert_eq!([&used, &banned, &off].map(|account| world.calls(account).len()), [1, 1, 0]);
     world.check_invariants().await;
 }
+
+/// Moves the clock by minutes until this account was tried, as it then must have been.
+async fn until_its_turn(world: &World, account: &Connection) {
+    let looking = async {
+        loop {
+            for _ in 0..20 {
+                if !world.monitoring().await.json()["credentialHealth"][&account.id].is_null() {
+                    return;
+                }
+            }
+            world.advance(Millis::minutes(1));
+        }
+    };
+    tokio::time::timeout(acceptance::PATIENCE, looking).await.expect("it is tried");
+}
+
+#[tokio::test]
+async fn a_host_without_a_list_is_asked_once_an_interval_and_tells_nothing() {
+    let world = every_hour().await;
+    let began = world.now();
+    let silent = world.connect(AK, "silent").await;
+    world.script_model(&silent, LIST_MODELS).then(Step::error(404, "not found"));
+    world.advance(Millis::minutes(5));
+    let first = world.connect("groq", "first").await;
+    world.advance(Millis::minutes(5));
+    let second = world.connect("mistral", "second").await;
+    world.advance(Millis::minutes(51));
+    world.wait_for_calls(&silent, 1).await;
+    // Each is tried in a round of its own, after the one before is over.
+    until_its_turn(&world, &first).await;
+    until_its_turn(&world, &second).await;
+    assert!(world.now() < began + Millis::minutes(121), "its next turn has not come");
+    let asked = [&silent, &first, &second].map(|account| world.calls(account).len());
+    assert_eq!(asked, [1, 1, 1]);
+    let tried = world.monitoring().await.json()["credentialHealth"].as_object().expect("a map").clone();
+    assert!(!tried.contains_key(&silent.id), "{tried:?}");
+
+    world.advance((began + Millis::minutes(122)).since(world.now()));
+    assert_eq!(world.wait_for_calls(&silent, 2).await.len(), 2);
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_was_known_of_a_credential_stays_when_its_host_has_no_list_any_more() {
+    let world = every_hour().await;
+    let account = world.connect(AK, "a").await;
+    let revoked = Step::error(401, "this key was revoked");
+    world.script_model(&account, LIST_MODELS).then(revoked).then(Step::error(404, "not found"));
+    world.advance(Millis::minutes(61));
+    let before = until_tried(&world, &account).await;
+    assert_eq!(before["problem"], json!("unauthorized"));
+    world.advance(Millis::minutes(5));
+    let later = world.connect("groq", "later").await;
+    until_its_turn(&world, &later).await;
+    assert_eq!(world.calls(&account).len(), 2);
+    assert_eq!(world.monitoring().await.json()["credentialHealth"][&account.id], before);
+    world.check_invariants().await;
+}

@@ -1,4 +1,4 @@
-//! Waits that an upstream announces for hours or days (decision 19; scenarios CC-31, CC-32).
+//! Waits that an upstream announces for hours or days (specification's decision 19; scenarios CC-31, CC-32).
 
 use acceptance::Ask;
 use domain::Millis;

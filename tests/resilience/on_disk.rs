@@ -11,6 +11,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor};
 
 use crate::cast::{AK, OA, open, post_m1, start, uncooled};
+use crate::queue::announcing;
 
 /// Changes the database of a world by other hands than the gateway's.
 async fn tamper(world: &World, statement: &'static str) {
@@ -145,5 +146,29 @@ async fn a_table_of_addresses_that_is_gone_keeps_no_limit_from_cooling_its_accou
     assert_eq!((world.cooling(&o1), world.cooling(&o2)), (Some(Millis::hours(1)), None));
     let row = world.last_request().await;
     assert_eq!(row["outcome"], "success", "the log is written: {row}");
+    world.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_learned_pace_that_could_not_be_put_down_is_put_down_later() {
+    let mut world = start().await;
+    let c1 = world.connect(AK, "c1").await;
+    let full = "CREATE TRIGGER full BEFORE INSERT ON key_value WHEN new.namespace = 'rateLimits'
+                BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END";
+    tamper(&world, full).await;
+    world.script(&c1).then(announcing());
+    assert_eq!(post_m1(&world, AK).await.status, 200);
+    let failed = async {
+        while !world.has_logged("the learned limits could not be put down") {
+            world.advance(Millis::seconds(1));
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(acceptance::PATIENCE, failed).await.expect("it is tried");
+    tamper(&world, "DROP TRIGGER full").await;
+    world.restart().await;
+    let queues = world.picture().queues;
+    assert_eq!(queues.len(), 1, "{queues:?}");
+    assert_eq!((queues[0].connection.as_str(), queues[0].spacing), (c1.id.as_str(), Millis::new(990)));
     world.check_invariants().await;
 }

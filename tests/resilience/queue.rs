@@ -49,7 +49,7 @@ fn assert_unhurt(world: &World, connection: &Connection) {
 }
 
 /// A whole Chat answer whose headers announce a limit of sixty requests a minute, hardly half of which is left.
-fn announcing() -> Step {
+pub fn announcing() -> Step {
     let body = json!({
         "id": "c1", "object": "chat.completion", "created": 1, "model": "m1",
         "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Hello" }, "finish_reason": "stop" }],

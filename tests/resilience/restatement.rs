@@ -72,7 +72,7 @@ async fn a_quota_of_one_account_leaves_the_others_to_serve() {
 
 #[tokio::test]
 async fn a_refused_model_stays_a_403_whatever_else_is_said() {
-    // SR-04, decision 39
+    // SR-04, specification's decision 39
     for text in [DENIED.to_owned(), format!("{QUOTA}, {DENIED}")] {
         let world = start().await;
         let c1 = world.connect(ROUTER, "c1").await;

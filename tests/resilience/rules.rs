@@ -142,7 +142,7 @@ async fn rules_that_are_not_well_formed_are_refused() {
 
 #[tokio::test]
 async fn a_rule_for_400_applies_and_other_400s_stay_what_they_are() {
-    // PR-14, decision 14
+    // PR-14, specification's decision 14
     let world = start().await;
     let c1 = world.connect(AK, "c1").await;
     let c2 = world.connect(AK, "c2").await;

@@ -165,7 +165,7 @@ async fn changing_what_kinds_of_failures_mean_closes_every_breaker() {
 
 #[tokio::test]
 async fn the_local_profile_is_as_editable_as_the_others() {
-    // SP-13, SP-07, decision 16
+    // SP-13, SP-07, specification's decision 16
     let world = start().await;
     world.resilience(json!({ "providerBreaker": { "local": { "failureThreshold": 3 } } })).await;
     let node = world.node(LO, "local").await;

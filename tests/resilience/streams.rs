@@ -1,5 +1,5 @@
-//! Errors inside a 200 (decision 15), before and after the first word of the answer (scenarios ST-25, ST-26 and handed
-//! cases).
+//! Errors inside a 200 (specification's decision 15), before and after the first word of the answer (scenarios ST-25,
+//! ST-26 and handed cases).
 
 use acceptance::{Ask, Connection, Reply, World, beginning, opening, parse_sse};
 use domain::{Dialect, Millis};

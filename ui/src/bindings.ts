@@ -583,7 +583,7 @@ export type ComboWarning = {
 export type ComboWarningCode = 
 /**  The combo is served where this model was asked for by the same name. */
 "COMBO_NAME_SHADOWS_MODEL" | 
-/**  The provider does not list this model; it is sent as it is (decision 38). */
+/**  The provider does not list this model; it is sent as it is (specification's decision 38). */
 "MODEL_UNKNOWN" | 
 /**  This model's step is bound to an account that does not exist here. */
 "CONNECTION_UNKNOWN";

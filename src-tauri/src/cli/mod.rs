@@ -1,4 +1,5 @@
-//! The command line. `serve` owns a gateway; everything else asks a running one over REST (decision 35).
+//! The command line. `serve` owns a gateway; everything else asks a running one over REST (specification's decision
+//! 35).
 
 mod arguments;
 mod client;

@@ -1,4 +1,5 @@
-//! What only the window needs, as far as the program itself reads it (decision 11). The window writes it.
+//! What only the window needs, as far as the program itself reads it (specification's decision 11). The window writes
+//! it.
 
 use tauri::AppHandle;
 use tauri_plugin_store::StoreExt;

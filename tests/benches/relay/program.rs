@@ -106,7 +106,7 @@ pub async fn folder(upstream: &FakeUpstream, connections: usize, models: &[&str]
         "connectionCooldown": { "apikey": { "baseCooldownMs": 0, "useUpstreamRetryHints": false } },
         "providerBreaker": { "apikey": { "failureThreshold": 1_000 } },
     });
-    store.put_value(gateway::SETTINGS, "resilienceSettings", &patience, now).await?;
+    store.put_value(store::SETTINGS, "resilienceSettings", &patience, now).await?;
     store.close().await?;
     cancel.cancel();
     tracker.close();

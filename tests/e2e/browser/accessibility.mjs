@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { emptyScreens, furnish, settle, visit } from "./screens.mjs";
-import { NARROW, ROOMY } from "./stage.mjs";
+import { NARROW, ROOMY, SMALLEST } from "./stage.mjs";
 
 /**
  * @typedef {import("./stage.mjs").Page} Page
@@ -70,6 +70,9 @@ export async function accessibility(checks, stage) {
           }
           findings.push(...(await overflowFindings(page)).map((finding) => `${size.width}: ${finding}`));
         }
+        await dress(page, "light", SMALLEST);
+        await page.screenshot({ path: join(pictures, `${name}-${SMALLEST.width}-${language}.png`) });
+        findings.push(...(await overflowFindings(page)).map((finding) => `${SMALLEST.width}: ${finding}`));
         return findings;
       });
     }),

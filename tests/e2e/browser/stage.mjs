@@ -20,6 +20,8 @@ import { Upstream } from "../support/upstream.mjs";
 
 export const ROOMY = { width: 1280, height: 800 };
 export const NARROW = { width: 960, height: 640 };
+/** As small as the window can be made. */
+export const SMALLEST = { width: 800, height: 560 };
 
 const PATIENCE_MS = 20_000;
 const QUIET = [

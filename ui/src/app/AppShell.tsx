@@ -27,7 +27,7 @@ export function AppShell() {
     <div className="flex h-full">
       <a
         href="#content"
-        className="sr-only z-50 rounded-md bg-raised px-3 py-2 shadow-float focus:not-sr-only focus:absolute focus:top-2 focus:left-2"
+        className="sr-only z-50 rounded-md bg-raised shadow-float focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:px-3 focus:py-2"
       >
         {messages.shell.skipToContent}
       </a>
@@ -73,6 +73,7 @@ function Notices() {
           toast:
             "flex w-[420px] max-w-[calc(100vw-32px)] items-center gap-3 rounded-lg bg-raised px-4 py-2.5 text-sm text-ink shadow-float",
           content: "min-w-0 flex-1 break-words",
+          description: "mt-0.5 line-clamp-4 font-mono text-ink-faint text-xs",
           icon: "text-ready [[data-type=error]_&]:text-blocked [&_svg]:size-4",
           actionButton:
             "shrink-0 rounded-md px-2 py-1 font-medium text-accent-text transition-colors duration-100 hover:bg-accent-soft",

@@ -3,6 +3,7 @@ import { Command } from "cmdk";
 import { Dialog } from "radix-ui";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { useMessages } from "@/i18n";
+import { paletteMatch } from "@/lib/palette-match";
 import { ActionsGroup } from "./palette/ActionsGroup";
 import { AppearanceGroup } from "./palette/AppearanceGroup";
 import { GoToGroup } from "./palette/GoToGroup";
@@ -39,7 +40,7 @@ function Commands({ run }: { run(act: () => void): void }) {
   const [search, setSearch] = useState("");
   const input = usePointAtFirst(search);
   return (
-    <Command label={messages.palette.title} loop>
+    <Command label={messages.palette.title} filter={paletteMatch} loop>
       <Command.Input
         ref={input}
         value={search}

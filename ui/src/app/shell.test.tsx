@@ -64,6 +64,18 @@ describe("the shell", () => {
     await waitFor(() => expect(path()).toBe("/providers/anthropic/connections/c1"));
   });
 
+  it("Ctrl-K points at what is called so, not at what only has its letters", async () => {
+    const { user, path } = open("/home", fakeHost(world({ connections: [connection("c1", { provider: "ollama" })] })));
+    await screen.findByText("127.0.0.1:20128");
+    await user.keyboard("{Control>}k{/Control}");
+    const palette = await screen.findByRole("dialog", { name: "Commands" });
+    await within(palette).findByText("Ollama");
+    await user.type(within(palette).getByRole("combobox"), "oll");
+    expect(within(palette).queryByText("Cooldown Manager")).not.toBeInTheDocument();
+    await user.keyboard("{Enter}");
+    await waitFor(() => expect(path()).toBe("/providers/ollama"));
+  });
+
   it("Ctrl-K finds a setting, and goes to it", async () => {
     const host = fakeHost({ ...world(), ...resilienceWorld() });
     const { user, path } = open("/home", host);

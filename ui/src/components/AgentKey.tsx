@@ -1,6 +1,7 @@
 /** The local key that goes into an agent's settings: made here, shown once, or named by its tail. */
 import { KeyRound } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { WithIds } from "@/components/WithIds";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { CopyLine } from "./CopyButton";
@@ -56,7 +57,13 @@ export function AgentKey({ made, onMade, makeFirst = false }: AgentKeyProps) {
       {create.error ? (
         <ErrorLine error={create.error} />
       ) : (
-        <p className="text-ink-faint text-xs">{active[0] ? words.keyPlaceholderHelp(active[0].tail) : words.keyNone}</p>
+        <p className="text-ink-faint text-xs">
+          {active[0] ? (
+            <WithIds text={words.keyPlaceholderHelp(active[0].tail)} ids={[active[0].tail, words.keyPlaceholder]} />
+          ) : (
+            words.keyNone
+          )}
+        </p>
       )}
     </div>
   );

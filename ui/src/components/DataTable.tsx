@@ -30,6 +30,8 @@ export type Column<Row> = {
   readonly align?: "end";
   /** Left out in a narrow window. */
   readonly roomy?: boolean;
+  /** Left out in the smallest windows. */
+  readonly snug?: boolean;
   /** Holds a plain button: its words end with the column, its edge reaches into the row's margin. */
   readonly acts?: boolean;
   /** `current` is whether the row is where the keyboard is: its controls are then reachable. */
@@ -78,12 +80,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const lines = useMemo(() => toLines(rows, groupOf), [rows, groupOf]);
   const current = rows.findIndex((row) => rowKey(row) === currentKey);
   const drag = useRowDrag(ROW_HEIGHT, rows.length, (from, to) => reorder?.move(from, to));
-  const tracks = columns.map((column) => column.width).join(" ");
-  const roomyOnly = columns.some((column) => column.roomy);
-  const narrowTracks = columns
-    .filter(({ roomy }) => !roomy)
-    .map(({ width }) => width)
-    .join(" ");
+  const tracksOf = (shown: readonly Column<Row>[]) => shown.map(({ width }) => width).join(" ");
+  const narrow = columns.filter(({ roomy }) => !roomy);
   const visible = useVisibleLines(grid, lines.length);
   const keys = useMemo(() => rows.map(rowKey), [rows, rowKey]);
   const arrived = useArrivals(grid, keys, ROW_HEIGHT, arrivals);
@@ -123,10 +121,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     event.preventDefault();
   };
 
-  const gridStyle = { "--tracks": tracks, "--narrow-tracks": narrowTracks } as React.CSSProperties;
+  const gridStyle = {
+    "--tracks": tracksOf(columns),
+    "--narrow-tracks": tracksOf(narrow),
+    "--least-tracks": tracksOf(narrow.filter(({ snug }) => !snug)),
+  } as React.CSSProperties;
   const rowClass = cn(
     "grid items-center gap-x-4 px-2",
-    roomyOnly ? "grid-cols-[var(--narrow-tracks)] roomy:grid-cols-[var(--tracks)]" : "grid-cols-[var(--tracks)]",
+    "grid-cols-[var(--least-tracks)] snug:grid-cols-[var(--narrow-tracks)] roomy:grid-cols-[var(--tracks)]",
   );
 
   return (
@@ -238,6 +240,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                     column.acts ? "-mr-2 justify-self-end" : "truncate",
                     column.align === "end" && "text-right",
                     column.roomy && "max-roomy:hidden",
+                    column.snug && "max-snug:hidden",
                     faded?.(row) && "text-ink-faint",
                   )}
                 >
@@ -252,11 +255,18 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-function HeaderCell({ header, head, align, roomy }: Pick<Column<never>, "header" | "head" | "align" | "roomy">) {
+type HeaderCellProps = Pick<Column<never>, "header" | "head" | "align" | "roomy" | "snug">;
+
+function HeaderCell({ header, head, align, roomy, snug }: HeaderCellProps) {
   return (
     <div
       role={header ? "columnheader" : "gridcell"}
-      className={cn("truncate", align === "end" && "text-right", roomy && "max-roomy:hidden")}
+      className={cn(
+        "truncate",
+        align === "end" && "text-right",
+        roomy && "max-roomy:hidden",
+        snug && "max-snug:hidden",
+      )}
     >
       {head ?? header}
     </div>

@@ -65,8 +65,15 @@ export function ResetButton({ label, disabled, onReset, className }: ResetButton
 /** What nobody ever reaches bounds nothing. */
 const UNREACHED = 1_000_000_000_000;
 
+type BoundsProps = {
+  field: Field;
+  withDefault?: boolean;
+  /** Stands before them, where there are any. */
+  lead?: string;
+};
+
 /** From where to where, and what it is when nobody chooses. */
-export function Bounds({ field, withDefault = true }: { field: Field; withDefault?: boolean }) {
+export function Bounds({ field, withDefault = true, lead = "" }: BoundsProps) {
   const words = useMessages().settings;
   const write = useValueWriter(field);
   const range =
@@ -75,7 +82,12 @@ export function Bounds({ field, withDefault = true }: { field: Field; withDefaul
       : words.range(write(field.min), write(field.max));
   const byDefault = withDefault && tellsDefault(field) ? words.defaultValue(write(field.default)) : null;
   if (!range && !byDefault) return null;
-  return <span className="whitespace-nowrap">{[range, byDefault].filter(Boolean).join(" · ")}</span>;
+  return (
+    <>
+      {lead}
+      <span className="whitespace-nowrap">{[range, byDefault].filter(Boolean).join(" · ")}</span>
+    </>
+  );
 }
 
 /** Long lists and free texts say their default where they are empty. */

@@ -10,7 +10,8 @@ export function StateSummary({ counts }: { counts: StateCounts }) {
     { state: "ready", n: counts.ready, word: words.ready },
     { state: "degraded", n: counts.degraded, word: words.failing },
     { state: "cooling", n: counts.cooling, word: words.cooling },
-    { state: "blocked", n: counts.attention, word: words.attention },
+    { state: "blocked", n: counts.blocked, word: words.noKey },
+    { state: "terminal", n: counts.terminal, word: words.terminal },
     { state: "terminal", n: counts.off, word: words.off },
   ];
   const present = all.filter(({ n }) => n > 0);
@@ -21,7 +22,7 @@ export function StateSummary({ counts }: { counts: StateCounts }) {
       className="inline-flex max-w-full gap-x-3.5 overflow-hidden align-bottom"
     >
       {present.map(({ state, n, word }) => (
-        <StatusBadge key={state} state={state} word={word(n)} className="shrink-0" />
+        <StatusBadge key={word(n)} state={state} word={word(n)} className="shrink-0" />
       ))}
     </span>
   );

@@ -32,13 +32,14 @@ export function Gone({ title, back, onBack }: { title: string; back: string; onB
 /** What happened, why, and the button that helps. */
 export function ErrorState({ error, onRetry }: { error: HostError; onRetry?: () => void }) {
   const messages = useMessages();
-  const { title, help } = errorWords(error, messages);
+  const { title, help, detail } = errorWords(error, messages);
   return (
     <div role="alert" className="flex max-w-[560px] items-start gap-3 py-10">
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-blocked" />
       <div className="flex min-w-0 flex-col items-start gap-1">
         <h2 className="font-semibold text-md">{title}</h2>
         <p className="select-text break-words text-ink-soft">{help}</p>
+        {detail && <p className="mt-1 select-text break-words font-mono text-ink-faint text-xs">{detail}</p>}
         {onRetry && (
           <Button className="mt-3" onClick={onRetry}>
             {messages.common.retry}
@@ -49,14 +50,15 @@ export function ErrorState({ error, onRetry }: { error: HostError; onRetry?: () 
   );
 }
 
-/** One line under a form: why it was not saved. */
+/** Under a form: why it was not saved. */
 export function ErrorLine({ error }: { error: HostError }) {
   const messages = useMessages();
-  const { title, help } = errorWords(error, messages);
+  const { title, help, detail } = errorWords(error, messages);
   return (
-    <p role="alert" className="select-text break-words text-blocked">
-      {title} {help !== title && <span className="text-ink-soft">{help}</span>}
-    </p>
+    <div role="alert" className="select-text break-words text-blocked">
+      {title} <span className="text-ink-soft">{help}</span>
+      {detail && <p className="mt-0.5 font-mono text-ink-faint text-xs">{detail}</p>}
+    </div>
   );
 }
 

@@ -1,22 +1,24 @@
 import type { ReactNode } from "react";
-import type { ExclusionCause } from "@/bindings";
 import { useFormat, useMessages } from "@/i18n";
 import { useNow } from "@/lib/use-now";
-import { Cause } from "./Cause";
+import { Cause, type Said } from "./Cause";
 import { LongText } from "./LongText";
 import { Countdown } from "./Time";
+import { WithIds } from "./WithIds";
 
 type WhyNotProps = {
   /** Name of what said no, in words. */
   mechanism: string;
   reason: string;
   /** What the provider said when it came to this. */
-  cause?: ExclusionCause | null;
+  cause?: Said | null;
   until: string | null;
   /** What ends it, where no instant does. */
   end?: string | undefined;
   /** Whom it is about, where several stand together. */
   about?: string;
+  /** Names of models and combos in it. */
+  ids?: readonly string[];
   /** What would bring it back. */
   action?: ReactNode;
 };
@@ -40,11 +42,15 @@ function Until({ until, end }: { until: string | null; end: string }) {
 }
 
 /** Why something is left out: mechanism, reason, until when, and the action that helps. */
-export function WhyNot({ mechanism, reason, cause = null, until, end, about, action }: WhyNotProps) {
+export function WhyNot({ mechanism, reason, cause = null, until, end, about, ids = [], action }: WhyNotProps) {
   const words = useMessages().whyNot;
   return (
     <section aria-label={about ? `${words.title}: ${about}` : words.title} className="rounded-md bg-sunken px-3 py-2.5">
-      {about && <h4 className="mb-1.5 break-words font-medium">{about}</h4>}
+      {about && (
+        <h4 className="mb-1.5 break-words font-medium">
+          <WithIds text={about} ids={ids} />
+        </h4>
+      )}
       <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
         <dt className="text-ink-faint">{words.mechanism}</dt>
         <dd className="min-w-0 break-words">{mechanism}</dd>

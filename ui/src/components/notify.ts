@@ -8,8 +8,9 @@ export const notify = {
   done(text: string): void {
     toast.success(text);
   },
-  failed(text: string): void {
-    toast.error(text, { duration: 8_000 });
+  /** `detail` is what somebody else said of it, in their own words. */
+  failed(text: string, detail: string | null = null): void {
+    toast.error(text, { duration: 8_000, description: detail });
   },
   undoable(text: string, undo: { label: string; act(): void }): void {
     toast(text, { duration: 8_000, action: { label: undo.label, onClick: undo.act } });
@@ -20,7 +21,7 @@ export const notify = {
 export function useReportError(): (error: HostError) => void {
   const messages = useMessages();
   return (error) => {
-    const { title, help } = errorWords(error, messages);
-    notify.failed(help && help !== title ? `${title} ${help}` : title);
+    const { title, help, detail } = errorWords(error, messages);
+    notify.failed(`${title} ${help}`, detail);
   };
 }

@@ -22,7 +22,7 @@ export type ChangeListener = {
   connected(connected: boolean): void;
 };
 
-/** What only the window needs (decision 11): kept on this machine, outside the gateway. */
+/** What only the window needs (specification's decision 11): kept on this machine, outside the gateway. */
 export type Preferences = {
   theme: "system" | "light" | "dark";
   language: "system" | "en" | "it";

@@ -33,6 +33,7 @@ export const combos = {
   restored: (name: string) => `${name} is back`,
   inUseTitle: (name: string) => `${name} is still in use`,
   inUseHelp: "Something else leads to this combo. Change that first, then delete it.",
+  inUseBy: { combo: "a step of this combo", pattern: "a pattern of model names", name: "a model name" },
   simulate: "Simulate",
 
   defaults: {
@@ -133,7 +134,6 @@ export const combos = {
   strategy: "Strategy",
   strategySearch: "Search strategies…",
   strategyNone: "No strategy of that name.",
-  strategyNoSettings: "This strategy has nothing to set.",
   families: {
     order: "In order",
     spread: "Share the work",
@@ -360,6 +360,7 @@ export const combos = {
       context_requirements: "Its context window is smaller than required.",
       tool_limit: "It takes fewer tools than the request brings.",
       predictive_ttft: "Its first word usually takes too long.",
+      panel_full: "The panel has no seat left: it takes 26.",
       combo_empty: "Nobody in that combo can be asked.",
       quota_cutoff: "Its quota is nearly used up.",
       model_not_in_catalog: "The model is switched off, or not in the catalogue.",

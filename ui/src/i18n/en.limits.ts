@@ -166,13 +166,13 @@ export const quota = {
   },
   left: (amount: string) => `${amount} left`,
   leftOf: (amount: string, total: string) => `${amount} left of ${total}`,
-  notAsked: "Its provider has not been asked yet.",
+  unasked: { title: "Not asked yet", help: "Their providers say what is left once they are asked: press Refresh." },
   silent: {
     title: "Nothing known yet",
     help: "Their providers cannot be asked, and their replies have announced nothing so far.",
-    more: (n: number) => `and ${n} more`,
   },
-  inVain: "Its provider was asked in vain:",
+  moreAccounts: (n: number) => `and ${n} more`,
+  inVain: "Its provider was asked in vain.",
   course: {
     title: "History",
     span: "How far back",

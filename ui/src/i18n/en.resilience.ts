@@ -452,6 +452,8 @@ export const connectionHealth = {
   level: "Backoff level",
   levelHelp: "how often the rest was doubled",
   lastError: "Last error",
+  otherError: "Another error",
+  stillAsked: "Its last request failed. It is asked again when its turn comes.",
   breaker: "Provider",
   allLocks: (n: number) => `All ${n} locked models`,
   locks: "Locked models",

@@ -22,6 +22,7 @@ export const simulate = {
   runs: "Requests",
   runsHelp: "1 to 10,000.",
   runsRange: "Must be between 1 and 10,000.",
+  selectionsReady: "Press Simulate to see who would be asked first, over many requests.",
   selectionsStart: "Choose a name and see who would be asked first, over many requests.",
   selectionsTitle: (runs: string) => `First choice of ${runs} requests`,
   anyAccount: "any account",

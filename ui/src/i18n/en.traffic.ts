@@ -30,7 +30,7 @@ export const traffic = {
     "network.proxyMode": { label: "Proxy", help: "The way to all providers." },
     "network.proxyUrl": {
       label: "Address of the proxy",
-      help: "With http, https, socks5 or socks5h in front. Used while the proxy is your own.",
+      help: "With http, https, socks5 or socks5h in front, and user:password@ where it wants them. A password is not shown again, and kept while you leave the rest as it is. Used while the proxy is your own.",
     },
     "network.egressCheckUrl": {
       label: "Service that tells your address",
@@ -62,6 +62,10 @@ export const traffic = {
     },
     "gateway.keepAliveAfterMs.gemini": { label: "Gemini", help: "Opened after. 0 is off." },
     "gateway.keepAliveIntervalMs": { label: "From one sign to the next" },
+    "gateway.heartbeatIntervalMs": {
+      label: "Pause within an answer",
+      help: "A stream that has begun gives a sign each time it was silent for this long. 0 is off.",
+    },
     "translation.cacheControlMode": {
       label: "Marks for the cache",
       help: "Anthropic reads a marked beginning again at a tenth of its price, and asks a quarter more the first time.",
@@ -103,6 +107,10 @@ export const traffic = {
       label: "What is said is kept for",
       help: "At most as long as its request, and 1 GiB in all. 0 keeps it as long as the request.",
     },
+    "logging.usageRetentionDays": {
+      label: "Usage is kept for",
+      help: "Tokens and cost of each request. At least 32 days, because limits of keys count a month. 0 keeps all.",
+    },
     "logging.retentionDays": { label: "Kept for", help: "Older requests are removed within the hour. 0 keeps all." },
     "quota.refreshIntervalMs": {
       label: "Asking for quotas",
@@ -117,7 +125,9 @@ export const traffic = {
   fieldProblems: {
     "network.proxyMode": "Enter the address of the proxy first.",
     "network.proxyUrl": "Must be an address such as http://host:port, with http, https, socks5 or socks5h in front.",
-    "network.egressCheckUrl": "Must be an address that begins with https:// or http://.",
+    "logging.usageRetentionDays": "Must be 0 or at least 32: limits of keys count a month.",
+    "network.egressCheckUrl":
+      "Must begin with https://, or with http:// on this computer or where private addresses are allowed.",
   },
   choices: {
     none: "None",

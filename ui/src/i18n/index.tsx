@@ -9,13 +9,13 @@ export type { Messages };
 
 export const dictionaries: Record<Language, Messages> = { en, it };
 
-type Words = { readonly language: Language; readonly messages: Messages; readonly format: Format };
+type Words = { readonly messages: Messages; readonly format: Format };
 
 const LanguageContext = createContext<Words | null>(null);
 
 export function LanguageProvider({ language, children }: { language: Language; children: ReactNode }) {
   const value = useMemo(
-    () => ({ language, messages: dictionaries[language], format: createFormat(locale(language)) }),
+    () => ({ messages: dictionaries[language], format: createFormat(locale(language)) }),
     [language],
   );
   useEffect(() => {
@@ -30,10 +30,6 @@ export function useMessages(): Messages {
 
 export function useFormat(): Format {
   return useWords().format;
-}
-
-export function useLanguage(): Language {
-  return useWords().language;
 }
 
 /** The first of the system's languages that we speak. */

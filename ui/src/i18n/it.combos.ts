@@ -34,6 +34,7 @@ export const combos: Messages["combos"] = {
   restored: (name) => `${name} è di nuovo qui`,
   inUseTitle: (name) => `${name} è ancora in uso`,
   inUseHelp: "Qualcos'altro porta a questo combo. Cambia prima quello, poi eliminalo.",
+  inUseBy: { combo: "un passo di questo combo", pattern: "uno schema di nomi", name: "un nome di modello" },
   simulate: "Simula",
 
   defaults: {
@@ -132,7 +133,6 @@ export const combos: Messages["combos"] = {
   strategy: "Strategia",
   strategySearch: "Cerca una strategia…",
   strategyNone: "Nessuna strategia con questo nome.",
-  strategyNoSettings: "Questa strategia non ha nulla da regolare.",
   families: {
     order: "In ordine",
     spread: "Dividere il lavoro",
@@ -380,6 +380,7 @@ export const combos: Messages["combos"] = {
       context_requirements: "La sua finestra di contesto è più piccola di quella richiesta.",
       tool_limit: "Accetta meno strumenti di quanti ne porta la richiesta.",
       predictive_ttft: "Di solito la sua prima parola arriva troppo tardi.",
+      panel_full: "Il panel non ha più posti: ne ha 26.",
       combo_empty: "In quel combo non si può interpellare nessuno.",
       quota_cutoff: "La sua quota è quasi finita.",
       model_not_in_catalog: "Il modello è spento, o non è nel catalogo.",

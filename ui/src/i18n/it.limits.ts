@@ -159,13 +159,16 @@ export const quota: Messages["quota"] = {
   },
   left: (amount) => `restano ${amount}`,
   leftOf: (amount, total) => `restano ${amount} di ${total}`,
-  notAsked: "Il suo provider non è ancora stato interpellato.",
+  unasked: {
+    title: "Non ancora interpellati",
+    help: "I loro provider dicono quanto resta quando li si interpella: premi Aggiorna.",
+  },
   silent: {
     title: "Ancora nulla di noto",
     help: "I loro provider non si possono interpellare, e le risposte finora non hanno annunciato nulla.",
-    more: (n) => (n === 1 ? "e un'altra" : `e altre ${n}`),
   },
-  inVain: "Chiesta al provider, senza esito:",
+  moreAccounts: (n) => (n === 1 ? "e un'altra" : `e altre ${n}`),
+  inVain: "Chiesta al provider, senza esito.",
   course: {
     title: "Andamento",
     span: "Fin dove indietro",

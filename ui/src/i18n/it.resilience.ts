@@ -74,8 +74,8 @@ export const resilience: Messages["resilience"] = {
       unit: "errori",
     },
     "providerBreaker.degradationThreshold": {
-      label: "A rilento dopo",
-      help: "Errori dopo i quali risulta a rilento; il traffico continua.",
+      label: "Instabile dopo",
+      help: "Errori dopo i quali risulta instabile; il traffico continua.",
       unit: "errori",
     },
     "providerBreaker.resetTimeoutMs": {
@@ -210,7 +210,7 @@ export const resilience: Messages["resilience"] = {
   },
   breakerStates: {
     CLOSED: "Funziona",
-    DEGRADED: "A rilento",
+    DEGRADED: "Instabile",
     OPEN: "Fermo",
     HALF_OPEN: "In prova",
   },
@@ -350,7 +350,7 @@ export const health: Messages["health"] = {
     next: "Prossima prova",
   },
   failures: (n, of) => `${n} su ${of}`,
-  failuresHelp: (degraded, open) => `a rilento da ${degraded}, fermo a ${open}`,
+  failuresHelp: (degraded, open) => `instabile da ${degraded}, fermo a ${open}`,
   lastFailure: (time) => `ultimo errore ${time}`,
   probing: "in corso",
   due: "con la prossima richiesta",
@@ -472,6 +472,8 @@ export const connectionHealth: Messages["connectionHealth"] = {
   level: "Livello di pausa",
   levelHelp: "quante volte la pausa è raddoppiata",
   lastError: "Ultimo errore",
+  otherError: "Un altro errore",
+  stillAsked: "L'ultima richiesta non è riuscita. Al suo turno viene interrogata di nuovo.",
   breaker: "Provider",
   allLocks: (n) => `Tutti i ${n} modelli bloccati`,
   locks: "Modelli bloccati",

@@ -23,6 +23,7 @@ export const simulate: Messages["simulate"] = {
   runs: "Richieste",
   runsHelp: "Da 1 a 10.000.",
   runsRange: "Dev'essere fra 1 e 10.000.",
+  selectionsReady: "Premi Simula per vedere chi verrebbe interpellato per primo, su molte richieste.",
   selectionsStart: "Scegli un nome e vedi chi verrebbe interpellato per primo, su molte richieste.",
   selectionsTitle: (runs) => `Prima scelta di ${runs} richieste`,
   anyAccount: "qualsiasi account",

@@ -34,7 +34,7 @@ export const traffic: Messages["traffic"] = {
     "network.proxyMode": { label: "Proxy", help: "La via verso tutti i provider." },
     "network.proxyUrl": {
       label: "Indirizzo del proxy",
-      help: "Con http, https, socks5 o socks5h davanti. Si usa quando il proxy è il tuo.",
+      help: "Con http, https, socks5 o socks5h davanti, e utente:password@ se li chiede. La password non si mostra più e resta finché non cambi il resto. Si usa quando il proxy è il tuo.",
     },
     "network.egressCheckUrl": {
       label: "Servizio che dice il tuo indirizzo",
@@ -66,6 +66,10 @@ export const traffic: Messages["traffic"] = {
     },
     "gateway.keepAliveAfterMs.gemini": { label: "Gemini", help: "Si apre dopo. 0 è spento." },
     "gateway.keepAliveIntervalMs": { label: "Da un segno al successivo" },
+    "gateway.heartbeatIntervalMs": {
+      label: "Pausa dentro una risposta",
+      help: "Un flusso già cominciato dà un segno ogni volta che tace per questo tempo. 0 è spento.",
+    },
     "translation.cacheControlMode": {
       label: "Segni per la cache",
       help: "Anthropic rilegge un inizio segnato a un decimo del prezzo, e la prima volta chiede un quarto in più.",
@@ -107,6 +111,10 @@ export const traffic: Messages["traffic"] = {
       label: "Ciò che è detto è conservato per",
       help: "Al più quanto la sua richiesta, e 1 GiB in tutto. 0 lo conserva quanto la richiesta.",
     },
+    "logging.usageRetentionDays": {
+      label: "I consumi sono conservati per",
+      help: "Token e costo di ogni richiesta. Almeno 32 giorni, perché i limiti delle chiavi contano un mese. 0 li conserva tutti.",
+    },
     "logging.retentionDays": {
       label: "Conservato per",
       help: "Le richieste più vecchie sono rimosse entro un'ora. 0 le conserva tutte.",
@@ -124,7 +132,9 @@ export const traffic: Messages["traffic"] = {
   fieldProblems: {
     "network.proxyMode": "Scrivi prima l'indirizzo del proxy.",
     "network.proxyUrl": "Dev'essere un indirizzo come http://host:porta, con http, https, socks5 o socks5h davanti.",
-    "network.egressCheckUrl": "Dev'essere un indirizzo che comincia con https:// o http://.",
+    "logging.usageRetentionDays": "Dev'essere 0 o almeno 32: i limiti delle chiavi contano un mese.",
+    "network.egressCheckUrl":
+      "Deve cominciare con https://, o con http:// su questo computer o dove gli indirizzi privati sono ammessi.",
   },
   choices: {
     none: "Nessuno",

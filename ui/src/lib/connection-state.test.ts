@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Connection } from "@/bindings";
 import { connection } from "@/test/world";
-import { connectionState, countStates } from "./connection-state";
+import { connectionState, countStates, needingAttention } from "./connection-state";
 
 const now = Date.parse("2026-05-01T12:00:00.000Z");
 const later = "2026-05-01T12:02:42.000Z";
@@ -35,8 +35,12 @@ it("counting tells the earliest return of those that cool", () => {
       connection("c3", { rateLimitedUntil: later }),
       connection("c4", { hasCredential: false }),
       connection("c5", { isActive: false }),
+      connection("c6", { testStatus: "banned" }),
+      connection("c7", { testStatus: "credits_exhausted", rateLimitedUntil: later }),
+      connection("c8", { testStatus: "banned", isActive: false }),
     ],
     now,
   );
-  expect(counts).toMatchObject({ ready: 1, cooling: 2, attention: 1, off: 1, nextBack: Date.parse(later) });
+  expect(counts).toMatchObject({ ready: 1, cooling: 2, blocked: 1, terminal: 2, off: 2, nextBack: Date.parse(later) });
+  expect(needingAttention(counts)).toBe(3);
 });

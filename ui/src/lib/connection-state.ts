@@ -53,23 +53,32 @@ export function connectionState(connection: Connection, now: number): Connection
   return { state: "ready", word: "ready", until: null };
 }
 
-export type StateCounts = Readonly<Record<"ready" | "degraded" | "cooling" | "attention" | "off", number>> & {
+export type StateCounts = Readonly<Record<Exclude<State, "probing"> | "off", number>> & {
   /** The earliest end of a cooldown. */
   readonly nextBack: number | null;
 };
 
-/** How many are in which state; `attention` is what only a person can mend. */
+/** How many are in which state. Whoever its owner switched off counts apart: nothing there is to be mended. */
 export function countStates(connections: readonly Connection[], now: number): StateCounts {
-  const counts = { ready: 0, degraded: 0, cooling: 0, attention: 0, off: 0, nextBack: null as number | null };
+  const counts = {
+    ready: 0,
+    degraded: 0,
+    cooling: 0,
+    blocked: 0,
+    terminal: 0,
+    off: 0,
+    nextBack: null as number | null,
+  };
   for (const connection of connections) {
     const { state, word, until } = connectionState(connection, now);
     if (word === "off") counts.off += 1;
-    else if (state === "terminal" || state === "blocked") counts.attention += 1;
-    else if (state === "cooling") {
-      counts.cooling += 1;
-      counts.nextBack = Math.min(counts.nextBack ?? Number.POSITIVE_INFINITY, until ?? Number.POSITIVE_INFINITY);
-    } else if (state === "degraded") counts.degraded += 1;
-    else counts.ready += 1;
+    else if (state !== "probing") counts[state] += 1;
+    if (until !== null) counts.nextBack = Math.min(counts.nextBack ?? Number.POSITIVE_INFINITY, until);
   }
   return counts;
+}
+
+/** How many only a person can mend. */
+export function needingAttention({ blocked, terminal }: StateCounts): number {
+  return blocked + terminal;
 }

@@ -67,7 +67,11 @@ export function problemOf({ canRefresh, message }: QuotaConnection): string | nu
   return canRefresh && message !== NOT_ASKED ? message : null;
 }
 
-/** Whether nothing is known of it and nobody could be asked: it has no line of its own to show. */
-export function isSilent(account: QuotaConnection, now: number): boolean {
-  return !account.canRefresh && windowsOf(account, now).length === 0 && account.balances.length === 0;
+/** What an account has to show: `silent` when nobody could be asked of it, `unasked` when nobody was. */
+export type Voice = "telling" | "silent" | "unasked";
+
+export function voiceOf(account: QuotaConnection, now: number): Voice {
+  if (windowsOf(account, now).length > 0 || account.balances.length > 0) return "telling";
+  if (!account.canRefresh) return "silent";
+  return problemOf(account) === null ? "unasked" : "telling";
 }

@@ -37,6 +37,7 @@ const single: Readonly<Record<string, SettingPlace>> = {
   "logging.retentionDays": "/settings/general",
   "logging.detailed": "/settings/general",
   "logging.bodyRetentionDays": "/settings/general",
+  "logging.usageRetentionDays": "/settings/general",
   "gateway.requireApiKey": "/settings/security",
   "gateway.bindAddress": "/settings/security",
   "gateway.allowedHosts": "/settings/security",

@@ -16,6 +16,7 @@ export const trafficSections = {
     "gateway.keepAliveAfterMs.chat",
     "gateway.keepAliveAfterMs.gemini",
     "gateway.keepAliveIntervalMs",
+    "gateway.heartbeatIntervalMs",
   ],
   promptCache: ["translation.cacheControlMode"],
   tools: ["translation.foreignTools", "translation.toolLimitTruncate"],

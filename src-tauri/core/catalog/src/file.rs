@@ -289,7 +289,6 @@ base_url = "https://p.example/v1"
         assert!(!provider.per_model_quota && !provider.custom && !provider.allow_private_network);
         let model = provider.model("m").expect("the model");
         assert_eq!((model.context, model.price, model.supports.tools), (None, None, None));
-        assert_eq!(provider.context_of("m"), DEFAULT_CONTEXT);
     }
 
     #[test]
@@ -306,7 +305,7 @@ base_url = "https://p.example/v1"
         let provider = read("p", &text).expect("a provider");
         let model = provider.model("m").expect("the model by its alias");
         assert_eq!(model.price, Some(Price { input: 2.0, output: 8.0, cache_read: 1.0, cache_write: 2.5 }));
-        assert_eq!(provider.context_of("m"), 1_000);
+        assert_eq!(model.context, Some(1_000));
         assert!(provider.has(Quirk::ToolIds9Alnum));
     }
 

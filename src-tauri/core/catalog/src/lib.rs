@@ -3,7 +3,7 @@
 //! One TOML file per provider in `data/providers/` says what the provider *is*: where it listens, which dialects it
 //! speaks, how it takes a credential, which models it has. How a dialect *works* is code elsewhere. The files are
 //! compiled in and checked when [`Catalog::builtin`] reads them; model lists age quickly, so they are a start that live
-//! discovery adds to, and a model they do not know can still be named (decision 38).
+//! discovery adds to, and a model they do not know can still be named (specification's decision 38).
 //!
 //! Unknown is absent, never zero: a price, a window or a capability that nobody stated is `None`.
 

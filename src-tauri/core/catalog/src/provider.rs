@@ -174,11 +174,6 @@ impl Provider {
             .or_else(|| self.models.iter().find(|model| model.is_named(name)))
     }
 
-    /// Tokens of context of a model, whether or not it is listed; never zero.
-    pub fn context_of(&self, model: &str) -> u64 {
-        self.model(model).and_then(|model| model.context).unwrap_or(self.default_context)
-    }
-
     /// How health works for one of its models on one connection. `passthrough_models` and `disable_cooling` are the
     /// connection's own words (`providerSpecificData`); the first overrides, either way, whether quotas are per model.
     pub fn nature(&self, model: &str, passthrough_models: Option<bool>, disable_cooling: bool) -> Nature {

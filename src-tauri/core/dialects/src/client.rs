@@ -110,10 +110,18 @@ impl Client {
         }
     }
 
-    /// One sign of life in a stream. `id` names the request, `model` is the one it asked for.
+    /// One sign of life before an answer. `id` names the request, `model` is the one it asked for.
     pub fn keep_alive(self, id: &str, model: &str, now: Timestamp) -> Bytes {
         match self {
-            Client::Shared(dialect) => crate::keep_alive(dialect, id),
+            Client::Shared(dialect) => crate::keep_alive(dialect, id, ""),
+            Client::Ollama(form) => ollama::stream_writer::keep_alive(form, model, now),
+        }
+    }
+
+    /// One sign of life within an answer of that name by that model, between two of its frames.
+    pub fn heartbeat(self, id: &str, model: &str, now: Timestamp) -> Bytes {
+        match self {
+            Client::Shared(dialect) => crate::keep_alive(dialect, id, model),
             Client::Ollama(form) => ollama::stream_writer::keep_alive(form, model, now),
         }
     }

@@ -5,16 +5,12 @@ use bytes::Bytes;
 use domain::Dialect;
 use serde::Serialize;
 
-/// What keeps a Gemini answer alive that is a JSON array (no `alt=sse`): white space, legal before the first element
-/// and between any two.
-pub const JSON_ARRAY_KEEP_ALIVE: &[u8] = b"\n";
-
 #[derive(Serialize)]
 struct EmptyChunk<'a> {
     id: &'a str,
     object: &'static str,
     created: u64,
-    model: &'static str,
+    model: &'a str,
     choices: [EmptyChoice; 1],
 }
 
@@ -28,20 +24,22 @@ struct EmptyChoice {
 #[derive(Serialize)]
 struct EmptyDelta {}
 
-/// One keep-alive frame of an SSE stream. `id` is the id of the chat answer, the same in every frame of one request;
-/// the other dialects do not use it.
+/// One keep-alive frame of an SSE stream. `id` and `model` are those of the chat answer, the same in every frame of one
+/// request; the other dialects do not use them.
 ///
 /// Chat clients get a legal empty chunk because some of them fail on comments; Messages clients get `ping` because
-/// Claude Code's watchdog does not count comments.
-pub fn keep_alive(dialect: Dialect, id: &str) -> Bytes {
+/// Claude Code's watchdog does not count comments; Gemini clients get a blank line because Google's library for Python
+/// fails on comments, and on any chunk of an answer an agent would see.
+pub fn keep_alive(dialect: Dialect, id: &str, model: &str) -> Bytes {
     match dialect {
         Dialect::Chat => {
             let choice = EmptyChoice { index: 0, delta: EmptyDelta {}, finish_reason: None };
-            let chunk = EmptyChunk { id, object: "chat.completion.chunk", created: 0, model: "", choices: [choice] };
+            let chunk = EmptyChunk { id, object: "chat.completion.chunk", created: 0, model, choices: [choice] };
             crate::error::sse_frame(None, &chunk)
         }
         Dialect::Messages => Bytes::from_static(b"event: ping\ndata: {\"type\":\"ping\"}\n\n"),
-        Dialect::Responses | Dialect::Gemini => Bytes::from_static(b": keep-alive\n\n"),
+        Dialect::Responses => Bytes::from_static(b": keep-alive\n\n"),
+        Dialect::Gemini => Bytes::from_static(b"\n"),
     }
 }
 
@@ -56,14 +54,14 @@ mod tests {
         for (dialect, expected) in [
             (
                 Dialect::Chat,
-                "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":0,\"model\":\"\",\
+                "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":0,\"model\":\"m\",\
                  \"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":null}]}\n\n",
             ),
             (Dialect::Messages, "event: ping\ndata: {\"type\":\"ping\"}\n\n"),
             (Dialect::Responses, ": keep-alive\n\n"),
-            (Dialect::Gemini, ": keep-alive\n\n"),
+            (Dialect::Gemini, "\n"),
         ] {
-            assert_eq!(keep_alive(dialect, "chatcmpl-1"), expected);
+            assert_eq!(keep_alive(dialect, "chatcmpl-1", "m"), expected);
         }
     }
 
@@ -72,7 +70,7 @@ mod tests {
         for dialect in Dialect::ALL {
             let mut frames = Vec::new();
             let mut decoder = SseDecoder::new(1024);
-            decoder.push(keep_alive(dialect, "x"), &mut frames).unwrap();
+            decoder.push(keep_alive(dialect, "x", ""), &mut frames).unwrap();
             let mut events = Vec::new();
             reader(dialect).push(&frames[0], &mut events);
             assert!(!events.iter().any(Event::is_progress), "{dialect}: {events:?}");

@@ -45,6 +45,7 @@ pub mod splice;
 pub mod thoughts;
 pub mod tool_list;
 pub mod translate;
+pub mod wire_form;
 
 pub use client::Client;
 pub use end_marker::end_marker;

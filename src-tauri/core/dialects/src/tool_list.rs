@@ -1,4 +1,5 @@
-//! Shortening the list of tools, for providers that refuse a long one (gateway specification, 3.10; decision 5).
+//! Shortening the list of tools, for providers that refuse a long one (gateway specification, 3.10; specification's
+//! decision 5).
 //!
 //! Only where the owner switched it on: an agent that misses a tool goes astray. The first tools stay, because agents list
 //! their own before those of servers they are connected to; and a tool that must be called stays wherever it stands. A

@@ -1,6 +1,7 @@
 //! From one dialect to another: the six verbs that the gateway uses.
 
 use bytes::{Bytes, BytesMut};
+use domain::wire::code;
 use domain::{Dialect, Timestamp};
 
 use crate::canonical::{Answer, IdMap, Request, Target, Written};
@@ -20,7 +21,7 @@ pub struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Refusal { field: field.into(), message: message.into(), code: "bad_request" }
+        Refusal { field: field.into(), message: message.into(), code: code::BAD_REQUEST }
     }
 
     /// Something that only the vendor which stored it could look up.

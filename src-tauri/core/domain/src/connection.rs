@@ -51,7 +51,7 @@ pub struct Connection {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProviderSpecific {
-    /// Replaces the provider's base URL up to and with its version segment (decision 34).
+    /// Replaces the provider's base URL up to and with its version segment (specification's decision 34).
     pub base_url: Option<String>,
     pub allow_private_network: bool,
 }

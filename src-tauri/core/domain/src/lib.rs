@@ -17,6 +17,7 @@ pub mod model_name;
 pub mod node;
 pub mod outcome;
 pub mod provider_class;
+mod proxy_url;
 pub mod quota;
 pub mod request_log;
 pub mod section;
@@ -33,6 +34,7 @@ pub use outcome::{
     BreakerCharge, Cooldown, Failure, Hint, Neutral, Outcome, Permanence, Provenance, Reason, Scope, Success,
 };
 pub use provider_class::ProviderClass;
+pub use proxy_url::ProxyUrl;
 pub use quota::Quota;
 pub use time::{Clock, Millis, Timestamp};
 pub use usage::Usage;

@@ -103,6 +103,55 @@ pub struct AttemptRecord {
     pub decision: String,
     /// One line, redacted.
     pub message: Option<String>,
+    /// What it consumed, where several calls of the request did; else its row says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// What that cost, where its model has a known price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// What one call of a request consumed, and of whom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Consumption<'r> {
+    /// The number of its attempt, where several calls consumed something.
+    pub n: Option<u32>,
+    pub provider: Option<&'r ProviderId>,
+    pub model: Option<&'r str>,
+    pub connection: Option<&'r ConnectionId>,
+    pub connection_name: Option<&'r str>,
+    pub usage: &'r Usage,
+    pub cost: Option<f64>,
+}
+
+impl RequestRecord {
+    /// What it consumed, call by call: a panel or a chain asks several, each at its own price and perhaps on a subscription.
+    pub fn consumption(&self) -> impl Iterator<Item = Consumption<'_>> {
+        let calls = || {
+            self.trace.attempts.iter().filter_map(|attempt| {
+                Some(Consumption {
+                    n: Some(attempt.n),
+                    provider: Some(&attempt.provider),
+                    model: Some(&attempt.model),
+                    connection: Some(&attempt.connection),
+                    connection_name: Some(&attempt.connection_name),
+                    usage: attempt.usage.as_ref()?,
+                    cost: attempt.cost,
+                })
+            })
+        };
+        let whole = Consumption {
+            n: None,
+            provider: self.provider.as_ref(),
+            model: self.model.as_deref(),
+            connection: self.connection.as_ref(),
+            connection_name: self.connection_name.as_deref(),
+            usage: &self.usage,
+            cost: self.cost,
+        };
+        let whole = calls().next().is_none().then_some(whole);
+        whole.into_iter().chain(calls())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

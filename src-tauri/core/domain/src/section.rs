@@ -86,6 +86,8 @@ pub struct Field {
     pub max: Option<Value>,
     /// The allowed words of a choice; empty for other kinds.
     pub choices: &'static [&'static str],
+    /// Whether a part of the value is never shown and is sealed where it is kept.
+    pub is_secret: bool,
     pub default: Value,
     pub env: Option<String>,
     pub help: String,
@@ -104,12 +106,14 @@ pub struct FieldError {
     pub values: Vec<String>,
 }
 
-/// Fields that contradict each other, as found and repaired by a section's rule.
+/// Fields that contradict each other, as found and, as a rule, repaired by a section's rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Paths of the fields that together are wrong, the repaired one first.
     pub fields: Vec<String>,
     pub message: String,
+    /// What was done about it where the values came from elsewhere than a patch.
+    pub remedy: &'static str,
 }
 
 /// The outcome of a tolerant reading.
@@ -130,7 +134,7 @@ pub trait Section {
     /// This section's own rule across fields, with paths relative to the section.
     fn rule(&mut self) -> Vec<Conflict>;
 
-    /// The value as JSON under its wire names.
+    /// The value as JSON under its wire names, as it may be shown: secrets stand without what hides in them.
     fn tree(&self) -> Value
     where
         Self: Sized + Clone,
@@ -191,6 +195,14 @@ pub trait Section {
         paths
     }
 
+    /// A patch without the secrets that come back as this section shows them: they stay what they are.
+    fn keep_secrets(&self, patch: &Value) -> Value
+    where
+        Self: Sized + Clone,
+    {
+        walk::keep_secrets(&mut self.clone(), patch)
+    }
+
     /// Moves every value into its bounds.
     fn clamp(&mut self)
     where
@@ -231,7 +243,17 @@ impl FieldError {
 impl Conflict {
     /// `fields` are wire names relative to the section, the repaired one first.
     pub fn new(fields: &[&str], message: impl Into<String>) -> Self {
-        Conflict { fields: fields.iter().map(|&field| field.to_owned()).collect(), message: message.into() }
+        Conflict {
+            fields: fields.iter().map(|&field| field.to_owned()).collect(),
+            message: message.into(),
+            remedy: "adjusted",
+        }
+    }
+
+    /// Nothing was repaired, because no value would be what was meant.
+    #[must_use]
+    pub fn left(self, remedy: &'static str) -> Self {
+        Conflict { remedy, ..self }
     }
 }
 
@@ -455,6 +477,7 @@ mod tests {
             [Conflict {
                 fields: vec!["local.degradationThreshold".to_owned(), "local.failureThreshold".to_owned()],
                 message: "must be below failureThreshold".to_owned(),
+                remedy: "adjusted",
             }]
         );
         assert_eq!(config.local.degraded_after, 1);

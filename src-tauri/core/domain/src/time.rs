@@ -20,7 +20,7 @@ pub struct Timestamp(u64);
 #[serde(transparent)]
 pub struct Millis(u64);
 
-/// The one source of time in the shell. It never runs backwards (decision 27).
+/// The one source of time in the shell. It never runs backwards (specification's decision 27).
 pub trait Clock: Send + Sync + 'static {
     /// The current instant: at least every instant returned before.
     fn now(&self) -> Timestamp;

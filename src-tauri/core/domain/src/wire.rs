@@ -87,6 +87,7 @@ pub mod code {
     pub const ALL_TARGETS_RATE_LIMITED: &str = "all_targets_rate_limited";
     pub const CAPABILITY_MISMATCH: &str = "capability_mismatch";
     pub const COMBO_TIMEOUT: &str = "COMBO_TIMEOUT";
+    pub const CONFLICT: &str = "conflict";
     pub const CONTEXT_REQUIREMENTS_EXHAUSTED: &str = "context_requirements_exhausted";
     pub const IDENTICAL_MODEL_ERROR_STREAK: &str = "IDENTICAL_MODEL_ERROR_STREAK";
     pub const MAX_ATTEMPTS: &str = "MAX_ATTEMPTS";
@@ -108,7 +109,11 @@ pub mod code {
     pub const INTERNAL: &str = "internal_server_error";
     pub const METHOD_NOT_ALLOWED: &str = "method_not_allowed";
     pub const MODEL_NOT_FOUND: &str = "model_not_found";
+    pub const MODEL_NOT_SUPPORTED: &str = "model_not_supported";
+    pub const MODEL_SHUTDOWN: &str = "model_shutdown";
     pub const NO_EXECUTABLE_TARGETS: &str = "no_executable_targets";
+    pub const OVERLOADED: &str = "overloaded";
+    pub const PAYMENT_REQUIRED: &str = "payment_required";
     pub const PERMISSION_DENIED: &str = "permission_denied";
     pub const RATE_LIMITED: &str = "rate_limit_exceeded";
     pub const RATE_LIMIT_EXECUTION_TIMEOUT: &str = "RATE_LIMIT_EXECUTION_TIMEOUT";
@@ -121,12 +126,42 @@ pub mod code {
     pub const SERVICE_UNAVAILABLE: &str = "service_unavailable";
     pub const STREAM_CONTENT_STALL: &str = "stream_content_stall";
     pub const STREAM_EARLY_EOF: &str = "STREAM_EARLY_EOF";
+    /// A stream was given up for saying too little (resilience specification, 17.5).
+    pub const STREAM_THROUGHPUT_TOO_LOW: &str = "STREAM_THROUGHPUT_TOO_LOW";
+    pub const TIMEOUT: &str = "timeout";
     /// A local key has used up a limit of tokens: 429.
     pub const TOKEN_LIMIT_EXCEEDED: &str = "TOKEN_LIMIT_EXCEEDED";
     pub const TOOL_LIMIT_EXCEEDED: &str = "tool_limit_exceeded";
     pub const UNKNOWN_ENDPOINT: &str = "unknown_endpoint";
+    pub const UNPROCESSABLE_ENTITY: &str = "unprocessable_entity";
     pub const UNSUPPORTED_MEDIA_TYPE: &str = "unsupported_media_type";
     pub const UPSTREAM_AUTH_FAILED: &str = "upstream_auth_failed";
+
+    /// The code of an error that has nothing but its status. A status that the table does not know is the first of its
+    /// class (RFC 9110, 15), and one that is no error's says that an upstream answered what makes no sense.
+    pub const fn of_status(status: u16) -> &'static str {
+        match status {
+            401 => INVALID_API_KEY,
+            402 => PAYMENT_REQUIRED,
+            403 => PERMISSION_DENIED,
+            404 => MODEL_NOT_FOUND,
+            406 => MODEL_NOT_SUPPORTED,
+            408 => TIMEOUT,
+            409 => CONFLICT,
+            410 => MODEL_SHUTDOWN,
+            413 => REQUEST_TOO_LARGE,
+            415 => UNSUPPORTED_MEDIA_TYPE,
+            422 => UNPROCESSABLE_ENTITY,
+            429 => RATE_LIMITED,
+            400..500 => BAD_REQUEST,
+            502 => BAD_GATEWAY,
+            503 => SERVICE_UNAVAILABLE,
+            504 => GATEWAY_TIMEOUT,
+            529 => OVERLOADED,
+            500.. => INTERNAL,
+            ..400 => BAD_GATEWAY,
+        }
+    }
 }
 
 /// Why a candidate is left out (gateway specification, 3.7).
@@ -145,6 +180,10 @@ pub mod reason {
     pub const KEY_ALLOW_LIST: &str = "key_allow_list";
     pub const TOKEN_LIMIT: &str = "token_limit";
     pub const REQUEST_EXHAUSTION: &str = "request_exhaustion";
+    /// The request had made as many attempts as it may.
+    pub const MAX_ATTEMPTS: &str = "max_attempts";
+    /// A panel has no more seats.
+    pub const PANEL_FULL: &str = "panel_full";
     pub const SWITCHED_OFF: &str = "switched_off";
 }
 
@@ -175,3 +214,30 @@ pub const MANAGEMENT_TOKEN_PREFIX: &str = "omt_";
 /// Bundle identifier, also the name of the data folder.
 pub const BUNDLE_ID: &str = "app.omniroute.desktop";
 pub const DEFAULT_PORT: u16 = 20128;
+
+#[cfg(test)]
+mod tests {
+    use super::code;
+
+    #[test]
+    fn a_status_that_has_no_code_of_its_own_is_the_first_of_its_class() {
+        for (status, expected) in [
+            (400, "bad_request"),
+            (401, "invalid_api_key"),
+            (418, "bad_request"),
+            (424, "bad_request"),
+            (451, "bad_request"),
+            (499, "bad_request"),
+            (500, "internal_server_error"),
+            (501, "internal_server_error"),
+            (505, "internal_server_error"),
+            (524, "internal_server_error"),
+            (529, "overloaded"),
+            (599, "internal_server_error"),
+            (302, "bad_gateway"),
+            (0, "bad_gateway"),
+        ] {
+            assert_eq!(code::of_status(status), expected, "{status}");
+        }
+    }
+}

@@ -52,7 +52,7 @@ pub struct ConnectionPicture {
     pub status: TestStatus,
     /// End of the cooldown, while it runs.
     pub cooling_until: Option<Timestamp>,
-    /// When one request is let through to see whether a long bench has ended early (decision 19).
+    /// When one request is let through to see whether a long bench has ended early (specification's decision 19).
     pub probe_at: Option<Timestamp>,
     pub backoff_level: u32,
     /// Consecutive refusals of single requests (resilience specification, 7.5).

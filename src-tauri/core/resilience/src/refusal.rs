@@ -1,7 +1,7 @@
 //! Refusals of this gateway's own: nobody's health is touched by any of them (resilience specification, 1.4).
 
-use domain::wire::{code, reason};
-use domain::{Exclusion, Mechanism};
+use domain::Exclusion;
+use domain::wire::code;
 
 use crate::concurrency_gate::GateKey;
 
@@ -30,15 +30,7 @@ pub enum LocalLimit {
     ExecutionTimeout,
 }
 
-impl Refusal {
-    /// The refusal as a reason why the candidate is left out.
-    pub fn into_exclusion(self) -> Exclusion {
-        match self {
-            Refusal::Excluded(exclusion) => exclusion,
-            Refusal::Local(limit) => limit.exclusion(),
-        }
-    }
-}
+impl Refusal {}
 
 impl LocalLimit {
     /// The error code on the wire.
@@ -59,18 +51,6 @@ impl LocalLimit {
             LocalLimit::GateFull(_) | LocalLimit::QueueFull => 429,
             LocalLimit::GateTimeout(_) | LocalLimit::QueueTimeout | LocalLimit::QueueWedged => 503,
             LocalLimit::ExecutionTimeout => 504,
-        }
-    }
-
-    fn exclusion(&self) -> Exclusion {
-        match self {
-            LocalLimit::GateFull(_) | LocalLimit::GateTimeout(_) => {
-                Exclusion::lasting(Mechanism::ConcurrencyCap, reason::CONCURRENCY_CAP)
-            }
-            LocalLimit::QueueFull
-            | LocalLimit::QueueTimeout
-            | LocalLimit::QueueWedged
-            | LocalLimit::ExecutionTimeout => Exclusion::lasting(Mechanism::AdmissionLane, reason::ADMISSION_LANE),
         }
     }
 }

@@ -5,10 +5,10 @@
 //! it is dispatched, the execution limit runs from there. Nothing here is the upstream's doing, so nothing here hurts
 //! anyone's health.
 //!
-//! Off unless asked for (decision 21): an agent with parallel tools is not slowed down by a number nobody chose. An account
-//! has a queue with the numbers of the settings where those are switched on or its owner wants it protected; one with the
-//! numbers its owner, the operator or the catalogue set, and no others, where they set any; and one that keeps the pace
-//! its upstream announced, as long as that holds ([`learned`]).
+//! Off unless asked for (specification's decision 21): an agent with parallel tools is not slowed down by a number
+//! nobody chose. An account has a queue with the numbers of the settings where those are switched on or its owner wants
+//! it protected; one with the numbers its owner, the operator or the catalogue set, and no others, where they set any;
+//! and one that keeps the pace its upstream announced, as long as that holds ([`learned`]).
 //!
 //! Numbers over a minute or a day are kept over *every* minute and day, not over those of the clock ([`window`]). Who waits,
 //! and in which order, is the business of `waiting_room`; this file says when the way is free.

@@ -2,8 +2,8 @@
 //!
 //! Scope: one account's cooldown, or one model's lock. Question: *is it over, and if not, may one request look?* A wait
 //! that the upstream announced is obeyed, but vouchers and changed plans end a quota early: once six hours of a longer
-//! one have passed, exactly one request is let through, and again every six hours after that (decision 19). Everyone else
-//! is refused and told the real end.
+//! one have passed, exactly one request is let through, and again every six hours after that (specification's decision
+//! 19). Everyone else is refused and told the real end.
 //!
 //! A probe is reserved under the number of the permit that holds it. The reservation lapses like that of the circuit
 //! breaker, so a permit that is never settled cannot keep others from looking.

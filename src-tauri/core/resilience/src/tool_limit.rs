@@ -1,8 +1,9 @@
 //! Providers that refuse long lists of tools (resilience specification, 21.3).
 //!
 //! Scope: one provider. Question: *does it take as many tools as this request brings?* Nothing is assumed: only a limit
-//! that the catalogue states, or one the provider named when it refused, keeps a request away (decision 31). A learned limit
-//! only goes down and is forgotten after a day, so a provider that raised it is asked again. Tools are never dropped here.
+//! that the catalogue states, or one the provider named when it refused, keeps a request away (specification's decision
+//! 31). A learned limit only goes down and is forgotten after a day, so a provider that raised it is asked again. Tools
+//! are never dropped here.
 
 use std::collections::BTreeMap;
 

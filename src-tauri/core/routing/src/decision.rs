@@ -122,15 +122,15 @@ pub struct Ruling {
 }
 
 /// Decides what follows an attempt that brought no answer, and notes in the journey what must not be asked again.
-/// `journey.attempts` holds the attempt already.
-pub fn rule(ended: &Ended<'_>, position: &Position<'_>, journey: &mut Journey) -> Decision {
+/// `attempts`: dispatches of the whole request so far, this one and those of others beside it included.
+pub fn rule(ended: &Ended<'_>, position: &Position<'_>, attempts: usize, journey: &mut Journey) -> Decision {
     let same = if ended.is_about_shape() {
         journey.streak.refused(&position.target.execution_key, ended.status, ended.message)
     } else {
         journey.streak.broken();
         0
     };
-    let Ruling { decision, marks } = decide(ended, position, journey.attempts.len(), same);
+    let Ruling { decision, marks } = decide(ended, position, attempts, same);
     for mark in marks {
         journey.exhausted.mark(mark);
     }

@@ -313,7 +313,7 @@ fn a_ruling_is_remembered_by_the_journey() {
             remaining: &remaining,
         };
         assert_eq!(speaks_next(&position), None);
-        decisions.push(rule(&ended, &position, &mut journey));
+        decisions.push(rule(&ended, &position, 1, &mut journey));
     }
     assert_eq!(decisions, [NEXT, NEXT, Decision::Stop(Stop::IdenticalErrors)]);
     let same = [&here];
@@ -331,7 +331,7 @@ fn a_ruling_is_remembered_by_the_journey() {
         remaining: &same,
     };
     assert_eq!(speaks_next(&position), Some(&here), "the next is the same provider");
-    rule(&Ended { outcome: &failure, status: Some(401), ..ended }, &position, &mut journey);
+    rule(&Ended { outcome: &failure, status: Some(401), ..ended }, &position, 1, &mut journey);
     assert!(journey.exhausted.excludes_connection(&"p0".into(), &"a".into()));
 }
 

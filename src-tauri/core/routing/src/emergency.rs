@@ -1,6 +1,6 @@
 //! The optional last resort: one try at a free model when nothing is left to spend (gateway specification, 3.8; resilience
 //! specification, 21.1). Off unless its owner switches it on, because it sends the request to a provider nobody chose
-//! (decision 4).
+//! (specification's decision 4).
 
 use domain::section;
 

@@ -85,7 +85,10 @@ fn after_failures(journey: &Journey) -> Answer {
     let mut statuses = statuses(journey);
     let first = statuses.next().unwrap_or(502);
     if statuses.all(|status| status == first) && first != 401 && first != 403 {
-        return Answer { retry_after: soonest.filter(|_| announces_wait(first)), ..plain(first, code_of(first)) };
+        return Answer {
+            retry_after: soonest.filter(|_| announces_wait(first)),
+            ..plain(first, code::of_status(first))
+        };
     }
     mixed(journey)
 }
@@ -179,7 +182,7 @@ fn as_it_was(journey: &Journey, now: Timestamp) -> Answer {
     let status = cause.map_or(503, |cause| cause.status.or(cause.reason.map(status_of)).unwrap_or(503));
     match status {
         401 | 403 => never_again(502, code::UPSTREAM_AUTH_FAILED),
-        status => waiting(status, code_of(status), journey, now),
+        status => waiting(status, code::of_status(status), journey, now),
     }
 }
 
@@ -241,29 +244,6 @@ fn status_of(reason: Reason) -> u16 {
         | Reason::EmptyOrGarbled
         | Reason::InvalidRequest
         | Reason::Unknown => 502,
-    }
-}
-
-/// The generic code of a status (gateway specification, 1.8).
-pub fn code_of(status: u16) -> &'static str {
-    match status {
-        400 => code::BAD_REQUEST,
-        402 => "payment_required",
-        403 => code::PERMISSION_DENIED,
-        404 => code::MODEL_NOT_FOUND,
-        406 => "model_not_supported",
-        408 => "timeout",
-        409 => "conflict",
-        410 => "model_shutdown",
-        413 => code::REQUEST_TOO_LARGE,
-        415 => code::UNSUPPORTED_MEDIA_TYPE,
-        422 => "unprocessable_entity",
-        429 => code::RATE_LIMITED,
-        500 => code::INTERNAL,
-        503 => code::SERVICE_UNAVAILABLE,
-        504 => code::GATEWAY_TIMEOUT,
-        529 => "overloaded",
-        _ => code::BAD_GATEWAY,
     }
 }
 

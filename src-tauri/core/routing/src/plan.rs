@@ -12,6 +12,7 @@ mod sift;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::wire::reason;
 use domain::{Availability, Exclusion, Mechanism};
 use rand::Rng;
 
@@ -133,6 +134,8 @@ pub enum LeftOut {
     FirstToken,
     /// `auto` does not want it.
     Unwanted(auto::LeftOut),
+    /// The panel has no seat left.
+    PanelFull,
     /// It stands for a combo that has nothing to try; the reasons are those of the combo's own targets.
     NothingInside,
 }
@@ -147,6 +150,7 @@ impl LeftOut {
             LeftOut::ContextRequirements => "context_requirements",
             LeftOut::ToolLimit { .. } => "tool_limit",
             LeftOut::FirstToken => "predictive_ttft",
+            LeftOut::PanelFull => reason::PANEL_FULL,
             LeftOut::Unwanted(unwanted) => match unwanted {
                 auto::LeftOut::CircuitOpen => "circuit_open",
                 auto::LeftOut::NotInPool => "not_in_pool",
@@ -170,6 +174,7 @@ impl LeftOut {
             | LeftOut::Capability(_)
             | LeftOut::ContextRequirements
             | LeftOut::FirstToken
+            | LeftOut::PanelFull
             | LeftOut::Unwanted(_)
             | LeftOut::NothingInside => (Mechanism::RequestExhaustion, None),
         };
@@ -454,7 +459,7 @@ fn move_up(attempts: &mut [Attempt], from: usize, to: usize, placed: Placed) {
     attempts[to].placed = placed;
 }
 
-fn panel(mut standing: Vec<usize>, pool: Pool, view: &View<'_>) -> Plan {
+fn panel(mut standing: Vec<usize>, mut pool: Pool, view: &View<'_>) -> Plan {
     let judge = fusion::judge(&among(&pool.targets, &standing), view);
     if fusion::bypasses(view) || standing.is_empty() {
         if let Judge::Target(place) = judge
@@ -468,6 +473,8 @@ fn panel(mut standing: Vec<usize>, pool: Pool, view: &View<'_>) -> Plan {
         Judge::Target(place) => Judge::Target(standing[place]),
         judge @ (Judge::Member | Judge::Named(_)) => judge,
     };
+    let seated = standing.len().min(fusion::MOST_MEMBERS);
+    pool.left_out.extend(standing.drain(seated..).map(|index| (index, LeftOut::PanelFull)));
     let quorum = Quorum::new(standing.len(), judge != Judge::Member, &view.config.fusion, view.now);
     Plan::Panel { pool, members: standing, judge, quorum }
 }

@@ -56,13 +56,18 @@ fn built(parts: Vec<(Facts, u32, bool)>) -> Vec<Target> {
     parts.into_iter().enumerate().map(build).collect()
 }
 
+/// Several targets work on one request, so none is tried after another.
+fn is_collective(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::Fusion | Strategy::Pipeline)
+}
+
 proptest! {
     #[test]
     fn every_strategy_tries_each_available_target_once_and_no_other(
         parts in prop::collection::vec(any_target(), 0..12), seed in any::<u64>(), strategy in 0..19_usize,
     ) {
         let strategy = Strategy::PUBLIC[strategy];
-        prop_assume!(!strategy.is_collective());
+        prop_assume!(!is_collective(strategy));
         let (targets, mut world) = (built(parts), World::default());
         world.request.cache_key = Some(format!("{seed}"));
         let run = |memory: &mut Memory| {
@@ -92,7 +97,7 @@ proptest! {
     fn order_is_stable_where_nothing_tells_targets_apart(count in 0..20_usize, strategy in 0..19_usize) {
         let strategy = Strategy::PUBLIC[strategy];
         let shuffles = [Strategy::Weighted, Strategy::P2c, Strategy::Random, Strategy::StrictRandom, Strategy::Auto];
-        prop_assume!(!strategy.is_collective() && !shuffles.contains(&strategy));
+        prop_assume!(!is_collective(strategy) && !shuffles.contains(&strategy));
         let plan = planned(strategy, targets(count), &World::default(), &mut Memory::default());
         let listed: Vec<String> = (0..count).map(|n| format!("s{n}")).collect();
         prop_assert_eq!(order(&plan), listed);
@@ -315,6 +320,19 @@ fn a_panel_sits_unless_the_request_has_tools() {
 }
 
 #[test]
+fn a_panel_has_as_many_seats_as_there_are_letters() {
+    let mut world = World::default();
+    world.config.fusion.judge_model = Some("p29/m29".to_owned());
+    let seated = planned(Strategy::Fusion, targets(30), &world, &mut Memory::default());
+    let Plan::Panel { members, judge, pool, .. } = &seated else { panic!("a panel") };
+    assert_eq!((members, judge), (&(0..26).collect::<Vec<_>>(), &Judge::Target(29)), "who has no seat may still judge");
+    assert_eq!(reasons(pool), ["s26", "s27", "s28", "s29"].map(|step| (step, "panel_full")));
+    world.request.tool_count = 1;
+    let alone = planned(Strategy::Fusion, targets(30), &world, &mut Memory::default());
+    assert_eq!((order(&alone).len(), reasons(alone.pool()).len()), (30, 0), "one after another there is room for all");
+}
+
+#[test]
 fn a_chain_has_every_step_or_is_none() {
     let (world, mut steps) = (World::default(), targets(3));
     let whole = planned(Strategy::Pipeline, steps.clone(), &world, &mut Memory::default());
@@ -336,6 +354,7 @@ fn the_trace_tells_why_a_target_is_left_out_in_one_form() {
         (LeftOut::Unwanted(auto::LeftOut::CircuitOpen), Mechanism::CircuitBreaker, "circuit_open", None),
         (LeftOut::Unwanted(healing), Mechanism::RequestExhaustion, "self_healing", Some(NOW)),
         (LeftOut::FirstToken, Mechanism::RequestExhaustion, "predictive_ttft", None),
+        (LeftOut::PanelFull, Mechanism::RequestExhaustion, "panel_full", None),
     ] {
         let told = why.exclusion();
         assert_eq!((told.mechanism, told.reason.as_str(), told.until), (mechanism, reason, until));

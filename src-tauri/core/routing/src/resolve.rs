@@ -81,7 +81,7 @@ fn by_provider(name: &str, table: &NameTable) -> Option<Listed> {
 }
 
 /// The id behind an alias that the provider's catalogue entry declares; an id it does not list is sent as it is
-/// (decision 38).
+/// (specification's decision 38).
 fn own_id(provider: &ProviderId, model: &str, table: &NameTable) -> Option<String> {
     let listed = table.models.get(model)?.iter().find(|listed| listed.provider == *provider)?;
     Some(listed.model.clone())

@@ -23,8 +23,11 @@ section! {
         pub body_limit_bytes: u64 = 67_108_864, in 1_024..=1_073_741_824, env "OMNIROUTE_BODY_LIMIT_BYTES";
         /// How long a streaming request waits for the provider before the answer is opened and kept alive.
         pub keep_alive_after: KeepAliveAfter, env "OMNIROUTE_KEEP_ALIVE_AFTER_", wire "keepAliveAfterMs";
-        /// Time between two signs of life while the provider is silent.
+        /// Time between two signs of life while a provider has not begun to answer.
         pub keep_alive_interval: Millis = Millis::new(2_500), in Millis::new(250)..=Millis::minutes(1),
+            env "OMNIROUTE_KEEP_ALIVE_INTERVAL_MS";
+        /// Silence after which a stream that has begun gives a sign of life, and gives it again; 0 is off.
+        pub heartbeat_interval: Millis = Millis::seconds(15), in Millis::ZERO..=Millis::minutes(10),
             env "SSE_HEARTBEAT_INTERVAL_MS";
         /// Client connections open at the same time; further ones wait to be accepted.
         pub max_connections: u32 = 10_000, in 16..=100_000, env "OMNIROUTE_MAX_CONNECTIONS";

@@ -85,7 +85,7 @@ impl Layered {
         let folded = fold(&file, &environment, &stored);
         warnings.extend(folded.warnings);
         for conflict in folded.conflicts {
-            let message = format!("{}; adjusted", conflict.message);
+            let message = format!("{}; {}", conflict.message, conflict.remedy);
             warnings.extend(conflict.fields.into_iter().take(1).map(|field| Warning::new(field, &message)));
         }
         (Layered { file, environment, stored, effective: folded.effective, sources: folded.sources }, warnings)
@@ -101,8 +101,10 @@ impl Layered {
     }
 
     /// Takes over a partial tree, all of it or, with the reasons, nothing. `null` unsets a field, so that environment or
-    /// default show through. Besides its own bounds a patch must keep the rules across fields.
+    /// default show through; a secret that comes back as it is shown stays what it is. Besides its own bounds a patch must keep
+    /// the rules across fields.
     pub fn patch(&mut self, tree: &Value) -> Result<Changed, Vec<FieldError>> {
+        let tree = &self.effective.keep_secrets(tree);
         let errors = Settings::default().apply(tree);
         if !errors.is_empty() {
             return Err(errors);
@@ -137,9 +139,14 @@ impl Layered {
     /// Everything a screen needs to show and edit every field.
     pub fn fields(&self) -> Vec<FieldView> {
         let tree = self.tree();
+        // Read as the values they are, so that secrets show no more of themselves than they do in the tree.
+        let outside = fold(&self.file, &self.environment, &Map::new()).effective.tree();
         let view = |field: Field| {
             let value = at(&tree, &field.path).cloned().unwrap_or(Value::Null);
-            let environment = at(&self.environment, &field.path).or_else(|| at(&self.file, &field.path)).cloned();
+            let given = at(&self.environment, &field.path).or_else(|| at(&self.file, &field.path));
+            let environment =
+                given.and_then(|given| if field.is_secret { at(&outside, &field.path) } else { Some(given) });
+            let environment = environment.cloned();
             FieldView { value, source: self.source(&field.path), environment, field }
         };
         Settings::default().fields().into_iter().map(view).collect()
@@ -224,7 +231,8 @@ mod tests {
                     "port": 20_128, "bindAddress": "127.0.0.1", "requireApiKey": true, "allowedHosts": [],
                     "corsOrigins": [], "bodyLimitBytes": 67_108_864,
                     "keepAliveAfterMs": { "messages": 2_000, "responses": 2_000, "chat": 15_000, "gemini": 15_000 },
-                    "keepAliveIntervalMs": 2_500, "maxConnections": 10_000, "drainTimeoutMs": 30_000,
+                    "keepAliveIntervalMs": 2_500, "heartbeatIntervalMs": 15_000,
+                    "maxConnections": 10_000, "drainTimeoutMs": 30_000,
                 },
                 "routing": {
                     "providerOrder": [], "modelPrefixMode": "dual", "defaultModel": null, "accountStrategy": {},
@@ -242,7 +250,9 @@ mod tests {
                     "streamContentStallTimeoutMs": 300_000, "proxyMode": "none", "proxyUrl": null,
                     "egressCheckUrl": null, "allowPrivateProviderUrls": false,
                 },
-                "logging": { "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7 },
+                "logging": {
+                    "detailed": false, "retentionDays": 30, "bodyRetentionDays": 7, "usageRetentionDays": 0,
+                },
                 "quota": { "refreshIntervalMs": 600_000, "freshForMs": 60_000 },
                 "resilienceSettings": resilience::Settings::default().tree(),
                 "customBannedSignals": [], "autoDisableBannedAccounts": false, "providerErrorRules": {},

@@ -64,7 +64,8 @@ fn check_alias(alias: &str) -> Result<String, ControlError> {
     Ok(alias)
 }
 
-/// The name of a combo, or `provider/model` of a provider that exists; the model need not be known (decision 38).
+/// The name of a combo, or `provider/model` of a provider that exists; the model need not be known (specification's
+/// decision 38).
 fn check_target(control: &Control, target: &str) -> Result<String, ControlError> {
     let target = check::text("target", target)?;
     if control.combos().named(&target).is_some() {

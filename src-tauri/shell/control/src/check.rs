@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use domain::ConnectionId;
 use domain::wire::fault;
+use domain::{ConnectionId, ProxyUrl};
 use secrecy::{ExposeSecret, SecretString};
 use upstream::address::{self, AddressError, Policy};
 use url::Url;
@@ -94,28 +94,21 @@ fn refused_address(field: &str, error: &AddressError) -> ControlError {
     ControlError::fault(code, host.as_slice(), field, error.to_string())
 }
 
-/// An outgoing proxy: `http://` or `https://`, with or without user name and password.
+/// The address of an outgoing proxy, of the form that the shared one has too.
 pub(crate) fn proxy_url(field: &str, url: &str) -> Result<String, ControlError> {
-    let message = "must be a URL such as http://host:port, with scheme http or https";
-    let wrong = || ControlError::fault::<String>(fault::ADDRESS_FORM, &[], field, message);
-    let parsed = Url::parse(url.trim()).map_err(|_| wrong())?;
-    let known_scheme = matches!(parsed.scheme(), "http" | "https");
-    if !known_scheme || parsed.host_str().is_none() || parsed.path() != "/" || parsed.query().is_some() {
-        return Err(wrong());
-    }
-    Ok(url.trim().trim_end_matches('/').to_owned())
+    let wrong =
+        || ControlError::fault::<String>(fault::ADDRESS_FORM, &[], field, format!("must be {}", ProxyUrl::FORM));
+    Ok(ProxyUrl::parse(url).ok_or_else(wrong)?.expose().to_owned())
 }
 
 /// A proxy's URL without its password.
 pub(crate) fn masked_proxy_url(url: &str) -> String {
-    let Ok(mut parsed) = Url::parse(url) else { return String::new() };
-    if parsed.password().is_none() {
-        return url.to_owned();
-    }
-    match parsed.set_password(None) {
-        Ok(()) => parsed.to_string().trim_end_matches('/').to_owned(),
-        Err(()) => String::new(),
-    }
+    ProxyUrl::parse(url).map(|url| url.shown()).unwrap_or_default()
+}
+
+/// Whether somebody sent back a proxy's URL as it was shown.
+pub(crate) fn is_as_shown(stored: &str, sent: &str) -> bool {
+    ProxyUrl::parse(stored).map_or(sent.is_empty(), |stored| stored.is_shown_as(sent))
 }
 
 /// Ids of connections that exist.
@@ -193,14 +186,16 @@ mod tests {
     fn a_proxy_is_shown_without_its_password() {
         for (url, shown) in [
             ("http://proxy.example:3128", "http://proxy.example:3128"),
-            ("http://me@proxy.example:3128", "http://me@proxy.example:3128"),
-            ("http://me:secret@proxy.example:3128", "http://me@proxy.example:3128"),
+            ("socks5h://me@127.0.0.1:1080", "socks5h://me@127.0.0.1:1080"),
+            ("socks5://me:secret@proxy.example:3128", "socks5://me@proxy.example:3128"),
         ] {
             assert_eq!(proxy_url("proxyUrl", url).as_deref(), Ok(url));
             assert_eq!(masked_proxy_url(url), shown);
         }
         for url in ["ftp://proxy.example", "proxy.example:3128", "http://proxy.example/path", "http://"] {
-            assert!(proxy_url("proxyUrl", url).is_err(), "{url}");
+            let message = format!("must be {}", ProxyUrl::FORM);
+            let error = ControlError::fault::<String>(fault::ADDRESS_FORM, &[], "proxyUrl", message);
+            assert_eq!(proxy_url("proxyUrl", url), Err(error), "{url}");
         }
     }
 

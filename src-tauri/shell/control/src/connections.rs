@@ -233,7 +233,7 @@ fn apply_limits(connection: &mut Connection, change: &mut ConnectionChange) -> R
 fn changed_proxy(stored: Option<String>, sent: Option<String>) -> Result<Option<String>, ControlError> {
     let Some(sent) = sent else { return Ok(None) };
     match stored {
-        Some(stored) if check::masked_proxy_url(&stored) == sent => Ok(Some(stored)),
+        Some(stored) if check::is_as_shown(&stored, &sent) => Ok(Some(stored)),
         Some(_) | None => check::proxy_url("proxyUrl", &sent).map(Some),
     }
 }

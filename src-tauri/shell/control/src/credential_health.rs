@@ -22,11 +22,18 @@ const EVERY: Millis = Millis::minutes(1);
 /// Questions under way at once.
 const AT_ONCE: usize = 4;
 
-/// What came of the last question to each account.
+/// The last question to each account, and what came of one.
 pub(crate) type Checks = Mutex<BTreeMap<ConnectionId, Check>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
+    asked_at: Timestamp,
+    /// The last answer that said anything about the credential.
+    verdict: Option<Verdict>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Verdict {
     at: Timestamp,
     /// Why it failed.
     problem: Option<&'static str>,
@@ -61,8 +68,11 @@ async fn sweep(control: &Control) {
     if due.is_empty() {
         return;
     }
-    stream::iter(due).for_each_concurrent(AT_ONCE, |entry| check(control, entry)).await;
-    control.announce(&[Topic::Connections]);
+    let checks = stream::iter(due).map(|entry| check(control, entry)).buffer_unordered(AT_ONCE);
+    let is_news = checks.fold(false, |news, learnt| std::future::ready(news || learnt)).await;
+    if is_news {
+        control.announce(&[Topic::Connections]);
+    }
 }
 
 /// Whether nobody has learnt anything of this account for so long, and nothing speaks against asking.
@@ -74,35 +84,42 @@ fn is_due(control: &Control, snapshot: &Snapshot, entry: &Entry, interval: Milli
         return false;
     }
     let used = picture.and_then(|picture| picture.last_used_at);
-    let checked = control.credential_checks().lock().get(&connection.id).map(|check| check.at);
+    let checked = control.credential_checks().lock().get(&connection.id).map(|check| check.asked_at);
     // A start is no reason to ask everybody at once.
     let known = [Some(control.started_at()), Some(connection.updated_at), used, checked].into_iter().flatten().max();
     known.is_some_and(|known| known + interval <= control.now())
 }
 
-async fn check(control: &Control, entry: Arc<Entry>) {
-    let Some(target) = control.target(&entry) else { return };
+/// Asks, and returns whether the answer said anything about the credential. Either way this was the question of the interval.
+async fn check(control: &Control, entry: Arc<Entry>) -> bool {
+    let Some(target) = control.target(&entry) else { return false };
     let (transport, clock) = (control.transport().as_ref(), control.clock().as_ref());
-    let problem = match discovery::models(transport, &target, clock, probes::TIMEOUT).await {
-        Ok(_) => None,
+    let answer = match discovery::models(transport, &target, clock, probes::TIMEOUT).await {
+        Ok(_) => Some(None),
         // A provider without such a list says nothing about the credential.
-        Err(error) if matches!(error.code, Code::WrongPath | Code::WrongDialect | Code::NoModels) => return,
-        Err(error) => Some(error.code.as_str()),
+        Err(error) if matches!(error.code, Code::WrongPath | Code::WrongDialect | Code::NoModels) => None,
+        Err(error) => Some(Some(error.code.as_str())),
     };
-    if let Some(problem) = problem {
+    if let Some(Some(problem)) = answer {
         tracing::warn!(connection = %entry.connection.id, problem, "a credential that nobody used was tried in vain");
     }
-    let check = Check { at: control.now(), problem };
-    control.credential_checks().lock().insert(entry.connection.id.clone(), check);
+    let now = control.now();
+    let verdict = answer.map(|problem| Verdict { at: now, problem });
+    let is_news = verdict.is_some();
+    let mut checks = control.credential_checks().lock();
+    let check = checks.entry(entry.connection.id.clone()).or_insert(Check { asked_at: now, verdict: None });
+    check.asked_at = now;
+    check.verdict = verdict.or(check.verdict.take());
+    is_news
 }
 
 /// What the health document shows, by connection id.
 pub(crate) fn shown(control: &Control) -> BTreeMap<String, CredentialCheck> {
     let checks = control.credential_checks().lock();
-    let view = |check: &Check| CredentialCheck {
-        ok: check.problem.is_none(),
-        problem: check.problem.map(str::to_owned),
-        checked_at: check.at.into(),
+    let view = |verdict: &Verdict| CredentialCheck {
+        ok: verdict.problem.is_none(),
+        problem: verdict.problem.map(str::to_owned),
+        checked_at: verdict.at.into(),
     };
-    checks.iter().map(|(id, check)| (id.to_string(), view(check))).collect()
+    checks.iter().filter_map(|(id, check)| Some((id.to_string(), view(check.verdict.as_ref()?)))).collect()
 }

@@ -85,7 +85,7 @@ async fn repeat(control: &Control) -> Result<(), ControlError> {
     let tree = tree(control);
     let Some(waits) = tree.get("waitForCooldown") else { return Ok(()) };
     let keys = REPEATED.iter().map(|(key, member)| ((*key).to_owned(), waits.get(*member).cloned()));
-    control.store().change_values(gateway::SETTINGS, &keys.collect(), control.now()).await?;
+    control.store().change_settings(&keys.collect(), control.now()).await?;
     Ok(())
 }
 

@@ -23,7 +23,7 @@ pub struct Operation {
     pub kind: Kind,
     /// What a read provides, or what a change invalidates.
     pub topics: &'static [Topic],
-    /// Whether it needs no management token (decision 22).
+    /// Whether it needs no management token (specification's decision 22).
     pub open: bool,
     /// HTTP status of success: 201 for what creates, else 200.
     pub status: u16,

@@ -11,10 +11,10 @@ use dialects::thoughts::Thoughts;
 use domain::request_log::RequestOutcome;
 use domain::{Dialect, Failure, Millis, Neutral, Outcome, Reason, Success, Timestamp};
 use http::StatusCode;
-use resilience::failure::{Diagnosis, Next as Elsewhere};
+use resilience::cooldown_wait::Spent;
+use resilience::failure::{Diagnosis, Next};
 use resilience::{LocalLimit, Refusal};
 use routing::Resolved;
-use routing::decision::MOST_ATTEMPTS;
 
 use crate::admit::{self, Terms, Turned};
 use crate::attempt::{Attempt, Kept};
@@ -51,7 +51,7 @@ pub(crate) async fn run(
         return conclude(gateway, request, resolved, None, recorder);
     };
     let mut round = Round { recorder, last: None, goes_on: true, limit: None };
-    let mut waited = Waited::default();
+    let mut spent = Spent::default();
     loop {
         let freed = gateway.engine().freed();
         let (steps, exclusions) = plan(gateway, request, resolved, provider);
@@ -60,7 +60,7 @@ pub(crate) async fn run(
             Walked::Answered(response) => return response,
             Walked::Nobody(round) => *round,
         };
-        let Some(until) = wait(gateway, request, resolved, provider, &round, &mut waited) else {
+        let Some(until) = wait(gateway, request, resolved, provider, &round, &mut spent) else {
             if let Some(limit) = round.limit {
                 return turned_away(gateway, request, &limit, round.recorder);
             }
@@ -97,7 +97,7 @@ enum Walked {
 
 /// What follows a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum Then {
     /// The same account, without earlier thinking.
     ThinkLess,
     /// The same account, with as many tools as it takes.
@@ -122,16 +122,16 @@ async fn walk(gateway: &Gateway, request: &ClientRequest, steps: Vec<Step>, mut 
         attempt.settle(&failed.diagnosis.outcome);
         let may_shorten = !wish.shortened && truncates_tools(gateway);
         match round.failed(&step, *failed, &wish, may_shorten, !queue.steps.is_empty()) {
-            Next::ThinkLess => {
+            Then::ThinkLess => {
                 wish.without = Some(Thoughts::All);
                 queue.again(step, kept);
             }
-            Next::FewerTools => {
+            Then::FewerTools => {
                 wish.shortened = true;
                 queue.again(step, kept);
             }
-            Next::Account => {}
-            Next::Stop => break,
+            Then::Account => {}
+            Then::Stop => break,
         }
     }
     Walked::Nobody(Box::new(round))
@@ -209,29 +209,28 @@ async fn take_place(
 impl Round {
     /// Notes how an attempt ended, and says what follows. `may_shorten`: the list of tools may be cut for another try;
     /// `has_more`: another account is left.
-    fn failed(&mut self, step: &Step, failed: Failed, wish: &Wish, may_shorten: bool, has_more: bool) -> Next {
+    fn failed(&mut self, step: &Step, failed: Failed, wish: &Wish, may_shorten: bool, has_more: bool) -> Then {
         self.limit.clone_from(&failed.limit);
-        // This attempt is not among them yet.
-        let within = self.recorder.journey.attempts.len() + 1 < MOST_ATTEMPTS;
+        let within = !self.recorder.is_spent();
         // Proofs of thinking can lose their worth between two turns; the same account then answers without them.
         let next = if within && failed.refuses_thoughts && wish.without.is_none() {
-            Next::ThinkLess
+            Then::ThinkLess
         } else if within && failed.tool_limit.is_some() && may_shorten {
-            Next::FewerTools
+            Then::FewerTools
         } else if within && failed.limit.is_none() && another_may_serve(&failed.diagnosis) {
-            Next::Account
+            Then::Account
         } else {
-            Next::Stop
+            Then::Stop
         };
-        self.goes_on = next != Next::Stop;
+        self.goes_on = next != Then::Stop;
         let decision = match next {
-            Next::ThinkLess => RETRY_WITHOUT_THINKING,
-            Next::FewerTools => RETRY_WITH_LESS,
-            Next::Account if has_more => "next_connection",
-            Next::Account | Next::Stop => "stop",
+            Then::ThinkLess => RETRY_WITHOUT_THINKING,
+            Then::FewerTools => RETRY_WITH_LESS,
+            Then::Account if has_more => "next_connection",
+            Then::Account | Then::Stop => "stop",
         };
         self.recorder.end_attempt(failed.kind, decision, Some(&failed.message));
-        if next == Next::ThinkLess {
+        if next == Then::ThinkLess {
             self.recorder.warn(vec![DROPPED_REASONING.to_owned()]);
         }
         if let Outcome::Failure(failure) = &failed.diagnosis.outcome {
@@ -247,9 +246,9 @@ impl Round {
 fn another_may_serve(diagnosis: &Diagnosis) -> bool {
     let lacks_model = |failure: &Failure| failure.status == Some(404) && failure.reason == Reason::ModelNotFound;
     match diagnosis.next {
-        Elsewhere::NextConnection => true,
-        Elsewhere::NextTarget => matches!(&diagnosis.outcome, Outcome::Failure(failure) if lacks_model(failure)),
-        Elsewhere::Stop => false,
+        Next::NextConnection => true,
+        Next::NextTarget => matches!(&diagnosis.outcome, Outcome::Failure(failure) if lacks_model(failure)),
+        Next::Stop => false,
     }
 }
 
@@ -263,13 +262,6 @@ pub(crate) fn turned_away(
     refuse_with(gateway, request, None, &exhaustion::turned_away(limit), recorder)
 }
 
-/// How long this request has waited for accounts to come back.
-#[derive(Default)]
-struct Waited {
-    times: u32,
-    total: Millis,
-}
-
 /// Until when to wait for an account that is back soon; none when waiting cannot help or is not wanted (resilience
 /// specification, 15.1).
 fn wait(
@@ -278,7 +270,7 @@ fn wait(
     resolved: &Resolved,
     provider: &Arc<Provider>,
     round: &Round,
-    waited: &mut Waited,
+    spent: &mut Spent,
 ) -> Option<Timestamp> {
     if !round.goes_on {
         return None;
@@ -289,11 +281,10 @@ fn wait(
     let settings = gateway.settings();
     let config = &settings.resilience.wait_for_cooldown;
     let length = until.since(now);
-    if !config.allows(length, waited.times, waited.total) {
+    if !config.allows(length, spent.attempts, spent.total) {
         return None;
     }
-    waited.times += 1;
-    waited.total = Millis::new(waited.total.as_millis().saturating_add(length.as_millis()));
+    spent.add(length);
     Some(until)
 }
 
@@ -343,6 +334,7 @@ fn streamed(
         request: request.id.clone(),
         status: committed.status.as_u16(),
         reads_errors: request.client == Dialect::Chat && reads_errors_in_stream(request.user_agent()),
+        heartbeat: gateway.settings().gateway.heartbeat_interval,
         judge: committed.judge,
     };
     let mut headers = committed.headers;

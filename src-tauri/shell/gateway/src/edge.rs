@@ -1,4 +1,4 @@
-//! The network edge: who may speak to this listener at all (decision 9; gateway specification, 8.3).
+//! The network edge: who may speak to this listener at all (specification's decision 9; gateway specification, 8.3).
 //!
 //! Asked before any routing, `/api` and `OPTIONS` included. A browser page that resolves its own name to 127.0.0.1 sends
 //! a foreign `Host`; a page that fetches us sends a foreign `Origin`. Both end here. The peer address comes from the

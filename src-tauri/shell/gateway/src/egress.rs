@@ -138,6 +138,7 @@ fn way_out(route: &Route) -> String {
     match &route.proxy {
         None => "direct".to_owned(),
         Some(Proxy::System) => "system".to_owned(),
+        Some(Proxy::Missing) => "missing".to_owned(),
         Some(Proxy::Url(url)) => {
             let digest = Sha256::digest(url.as_bytes());
             format!("proxy-{}", hex(&digest[..8]))
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_way_out_is_told_apart_without_its_password() {
-        let through = |url: &str| way_out(&Route { proxy: Some(Proxy::from(url)), allow_private: false });
+        let through = |url: &str| way_out(&Route { proxy: Some(Proxy::from(url)), allow_private: false, fresh: false });
         let one = through("http://me:hunter2@proxy.example:3128");
         assert_eq!(one, through("http://me:hunter2@proxy.example:3128"));
         assert_ne!(one, through("http://me:other@proxy.example:3128"));

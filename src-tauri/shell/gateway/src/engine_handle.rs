@@ -17,9 +17,10 @@ use resilience::{
 };
 use settings::Settings;
 use store::Store;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::auto_disable::JustBanned;
 use crate::events::{Events, Topic, topics};
 use crate::journal;
 
@@ -35,8 +36,7 @@ struct Inner {
     settings: Arc<ArcSwap<Settings>>,
     events: Arc<Events>,
     store: Store,
-    /// Accounts that were just banned.
-    banned: mpsc::UnboundedSender<ConnectionId>,
+    banned: JustBanned,
     /// Those who wait for their turn. Locked after the Engine, never before.
     waiting: Mutex<BTreeMap<Ticket, oneshot::Sender<Turn>>>,
     /// Somebody may wait for an earlier instant than before.
@@ -113,10 +113,9 @@ impl EngineHandle {
         settings: Arc<ArcSwap<Settings>>,
         events: Arc<Events>,
         store: Store,
-        banned: mpsc::UnboundedSender<ConnectionId>,
     ) -> Self {
         let (engine, waiting) = (Mutex::default(), Mutex::default());
-        let (earlier, learned) = (Notify::new(), Notify::new());
+        let (earlier, learned, banned) = (Notify::new(), Notify::new(), JustBanned::default());
         let freed = watch::Sender::new(());
         let inner = Inner { engine, clock, settings, events, store, banned, waiting, earlier, learned, freed };
         EngineHandle { inner: Arc::new(inner) }
@@ -129,6 +128,11 @@ impl EngineHandle {
         let mut engine = Engine::restore(stored, &settings.resilience, now);
         engine.restore_learned(learned, now);
         *self.inner.engine.lock() = engine;
+    }
+
+    /// Accounts that wait to be switched off.
+    pub(crate) fn just_banned(&self) -> &JustBanned {
+        &self.inner.banned
     }
 
     /// What upstreams announced about the pace they bear.
@@ -308,6 +312,7 @@ impl EngineHandle {
 
     /// The connection is gone.
     pub fn forget(&self, connection: &ConnectionId) {
+        self.inner.banned.forget(connection);
         self.change(|engine, _, _| ((), engine.forget(connection)));
     }
 
@@ -355,8 +360,7 @@ impl EngineHandle {
         }
         for event in &effects.events {
             if let Event::ConnectionTerminal { connection, status: TestStatus::Banned, .. } = event {
-                // Nobody listens any more only while the program stops.
-                let _ = self.inner.banned.send(connection.clone());
+                self.inner.banned.add(connection);
             }
         }
     }

@@ -30,7 +30,7 @@ pub struct GatewayError {
     pub status: StatusCode,
     pub message: String,
     pub retry_after: Option<Millis>,
-    /// Header `x-should-retry` (decision 3).
+    /// Header `x-should-retry` (specification's decision 3).
     pub should_retry: Option<bool>,
     /// Further members of the error object.
     pub details: Option<Box<Map<String, Value>>>,

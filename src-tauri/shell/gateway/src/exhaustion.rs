@@ -77,11 +77,11 @@ pub(crate) fn iso(at: Timestamp) -> String {
 /// An upstream found fault with the request itself, in words that cannot be passed on as they are.
 pub(crate) fn refused(provider: &str, status: Option<StatusCode>, message: &str) -> GatewayError {
     let status = status.unwrap_or(StatusCode::BAD_REQUEST);
-    let code = routing::exhaustion::code_of(status.as_u16());
+    let code = code::of_status(status.as_u16());
     GatewayError::new(Blame::Client, status, code, format!("{provider} refused the request: {message}"))
 }
 
-/// The request brings more tools than it may (decision 5).
+/// The request brings more tools than it may (specification's decision 5).
 pub(crate) fn too_many_tools(provider: &str, limit: u32, tools: u32) -> GatewayError {
     let message = format!("the request brings {tools} tools, and {provider} takes at most {limit}: send fewer");
     GatewayError::new(Blame::Client, StatusCode::BAD_REQUEST, code::TOOL_LIMIT_EXCEEDED, message)

@@ -82,8 +82,9 @@ pub(crate) fn not_translated(judge: &Judge, refusal: &Refused) -> Box<Failed> {
     Box::new(Failed { refusal, ..*Failed::new(diagnosis, Some(status), message) })
 }
 
-/// An upstream's refusal as the client may see it; none where a body in the client's dialect is no JSON at all. A fault that is
-/// found with the request comes unchanged (decision 29); of all else what the specification names (1.8), told anew.
+/// An upstream's refusal as the client may see it; none where a body in the client's dialect is no JSON at all. A fault
+/// that is found with the request comes unchanged (specification's decision 29); of all else what the specification
+/// names (1.8), told anew.
 pub(crate) fn passable(
     request: &ClientRequest,
     upstream: Dialect,

@@ -21,7 +21,7 @@ use routing::NameTable;
 use settings::network::ProxyMode;
 use settings::{FieldError, Layered, Settings};
 use store::Store;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use upstream::{Proxy, Route, Target, Transport};
@@ -43,9 +43,6 @@ use crate::table::Table;
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
 use crate::underway::Rows;
-
-/// Namespace of the settings in the store: one document per section.
-pub const SETTINGS: &str = "settings";
 
 /// What a gateway is made of.
 pub struct Parts {
@@ -120,13 +117,11 @@ impl Gateway {
         let settings = Arc::new(ArcSwap::from_pointee(parts.settings.effective().clone()));
         let events = Arc::new(Events::new());
         let operator_rules = OperatorRules::of(parts.settings.effective());
-        let (banned, just_banned) = mpsc::unbounded_channel();
         let engine = EngineHandle::new(
             Arc::clone(&parts.clock),
             Arc::clone(&settings),
             Arc::clone(&events),
             parts.store.clone(),
-            banned,
         );
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(Error::Randomness)?;
@@ -168,7 +163,7 @@ impl Gateway {
             routing,
         }));
         gateway.load().await?;
-        gateway.tracker().spawn(auto_disable::run(gateway.clone(), just_banned));
+        gateway.tracker().spawn(auto_disable::run(gateway.clone()));
         gateway.tracker().spawn(learned_limits::keep(gateway.clone()));
         gateway.tracker().spawn(gateway.engine().clone().keep_time(gateway.cancel().clone()));
         gateway.tracker().spawn(RoutingHandle::remember(gateway.clone()));
@@ -284,7 +279,7 @@ impl Gateway {
         let changed = candidate.patch(tree).map_err(Error::Settings)?;
         let documents: BTreeMap<_, _> =
             changed.sections.into_iter().map(|(section, document)| (section, Some(document))).collect();
-        self.store().change_values(SETTINGS, &documents, self.now()).await?;
+        self.store().change_settings(&documents, self.now()).await?;
         let effective = candidate.effective().clone();
         *self.0.layered.lock() = candidate;
         self.0.operator_rules.store(Arc::new(OperatorRules::of(&effective)));
@@ -371,12 +366,13 @@ impl Gateway {
             || network.allow_private_provider_urls;
         let proxy = match (&entry.connection.proxy_url, network.proxy_mode, &network.proxy_url) {
             (Some(own), _, _) => Some(Proxy::from(own.as_str())),
-            (None, ProxyMode::Custom, Some(shared)) => Some(Proxy::from(shared.as_str())),
+            (None, ProxyMode::Custom, Some(shared)) => Some(Proxy::from(shared.expose())),
             (None, ProxyMode::System, _) => Some(Proxy::System),
-            (None, ProxyMode::None | ProxyMode::Custom, _) => None,
+            (None, ProxyMode::Custom, None) => Some(Proxy::Missing),
+            (None, ProxyMode::None, _) => None,
         };
         Target {
-            route: Route { proxy, allow_private },
+            route: Route { proxy, allow_private, fresh: false },
             base_url: entry.connection.specific.base_url.clone(),
             connection: entry.connection.id.clone(),
             credential: entry.credential.clone(),

@@ -10,11 +10,13 @@ use dialects::error::ErrorOrigin;
 use dialects::framing::MAX_FRAME;
 use dialects::translate::StreamWriter;
 use dialects::{
-    Decoder, Event, FinishReason, Frame, Framing, FramingError, Remainder, StreamProgress, StreamReader, UpstreamError,
+    Client, Decoder, Event, FinishReason, Frame, Framing, FramingError, Remainder, StreamProgress, StreamReader,
+    UpstreamError, end_marker, wire_form,
 };
-use domain::{Millis, Reason};
+use domain::{Dialect, Millis, Reason};
 
 use crate::folded::{Folded, Room};
+use crate::heartbeat::Heartbeat;
 use crate::memo::Keepsake;
 use crate::patience::{Patience, Waited};
 use crate::peek::Peeked;
@@ -57,16 +59,18 @@ pub(crate) struct UpstreamStream {
     writer: Option<Box<dyn StreamWriter>>,
     /// There is a writer, or was one until it had written the end.
     is_rewritten: bool,
-    /// What ends the stream where the upstream leaves that out; empty where a writer does.
-    end_marker: &'static str,
-    /// Its last frame lacks its end.
-    is_unclosed: bool,
+    /// Whose clients are given the upstream's own bytes; none, nobody is.
+    passed_in: Option<Dialect>,
+    framing: Framing,
+    /// What they were given tells them of the error, after which nothing follows.
+    has_told: bool,
     /// The end of a JSON array in the upstream's own bytes, kept back until nothing can go wrong any more.
     array_end: Option<BytesMut>,
     written: BytesMut,
     /// The answer so far, where a body is wanted or something of it is kept.
     folded: Option<Folded>,
     keepsake: Option<Keepsake>,
+    heartbeat: Heartbeat,
     /// For what the writer keeps; none, where that is nothing.
     writers_room: Option<Room>,
     /// There is more of it than a body may hold, and the client cannot be given it without that.
@@ -98,13 +102,15 @@ impl UpstreamStream {
             reader,
             writers_room: writer.as_ref().is_some_and(|writer| writer.keeps_answer()).then(|| Room::new(WHOLE_BODY)),
             is_rewritten: writer.is_some(),
-            end_marker: "",
-            is_unclosed: false,
+            passed_in: None,
+            framing,
+            has_told: false,
             array_end: (framing == Framing::JsonArray && writer.is_none()).then(BytesMut::new),
             written: BytesMut::new(),
             folded: None,
             writer,
             keepsake: None,
+            heartbeat: Heartbeat::default(),
             is_too_large: false,
             redaction,
             patience,
@@ -120,6 +126,9 @@ impl UpstreamStream {
     pub(crate) async fn next(&mut self, recorder: &mut Recorder) -> Result<Option<Read>, StreamFailure> {
         self.patience.begin();
         let read = self.read_on(recorder).await;
+        if matches!(&read, Ok(Some(read)) if !read.bytes.is_empty()) {
+            self.patience.note_told();
+        }
         self.patience.pause();
         read
     }
@@ -133,13 +142,12 @@ impl UpstreamStream {
             self.frames.clear();
             match self.patience.next(&mut self.body).await {
                 Ok(Waited::Chunk(chunk)) => self.ended = self.decoder.push(chunk, &mut self.frames).is_err(),
-                Ok(Waited::Closed) => {
-                    self.decoder.finish(&mut self.frames);
-                    self.ended = true;
-                }
+                Ok(Waited::Closed) => self.end_last_frame(),
+                Ok(Waited::Quiet) => {}
                 Ok(Waited::Broken(_) | Waited::Enough) | Err(_) => self.ended = true,
             }
             if !self.is_rewritten {
+                self.amend();
                 late = joined(&self.frames, None);
             }
         }
@@ -165,12 +173,9 @@ impl UpstreamStream {
                         Ok(()) => {}
                     }
                 }
-                Waited::Closed => {
-                    self.ended = true;
-                    self.decoder.finish(&mut self.frames);
-                    self.is_unclosed = !self.frames.is_empty();
-                }
+                Waited::Closed => self.end_last_frame(),
                 Waited::Enough => self.ended = true,
+                Waited::Quiet => return Ok(Some(self.sign_of_life())),
                 Waited::Broken(_) if self.finish.is_some() => self.ended = true,
                 Waited::Broken(error) => {
                     return Err(StreamFailure::Broken { reason: error.reason(), message: error.to_string() });
@@ -187,29 +192,72 @@ impl UpstreamStream {
         self.at_end(recorder)
     }
 
+    /// The client is told that the answer goes on, as long as it does.
+    fn sign_of_life(&mut self) -> Read {
+        if self.finish.is_none() {
+            self.heartbeat.beat(self.writer.as_deref_mut(), self.patience.now(), &mut self.written);
+        }
+        Read { bytes: self.written.split().freeze(), ..Read::default() }
+    }
+
+    /// The upstream closed. Of what is passed on in its own bytes, a frame that broke off is none.
+    fn end_last_frame(&mut self) {
+        self.ended = true;
+        self.decoder.finish(&mut self.frames);
+        let (Some(dialect), Some(last)) = (self.passed_in, self.frames.first_mut()) else { return };
+        match self.framing {
+            Framing::Sse => last.raw = wire_form::completed(dialect, last),
+            Framing::JsonArray if last.is_comment || wire_form::is_whole(&last.data) => {}
+            Framing::JsonArray | Framing::JsonLines => last.raw = Bytes::new(),
+        }
+    }
+
+    /// Gives the frames the form that the client reads; whether one of them had another.
+    fn amend(&mut self) -> bool {
+        let Some(dialect) = self.passed_in.filter(|_| self.framing == Framing::Sse) else { return false };
+        let mut is_changed = false;
+        for frame in self.frames.iter_mut().filter(|frame| !frame.raw.is_empty()) {
+            if let Some(raw) = wire_form::amended(dialect, frame) {
+                frame.raw = raw;
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
+
     /// `in_one`: the chunk that holds all the frames' bytes, from its first on.
     fn read_frames(&mut self, in_one: Option<Bytes>, recorder: &mut Recorder) -> Read {
         let mut read = Read::default();
         self.keep_array_open();
-        if !self.is_rewritten {
-            read.bytes = joined(&self.frames, in_one);
-        }
+        let in_one = if self.amend() { None } else { in_one };
+        let mut passed = self.frames.len();
         if let Some(writer) = &mut self.writer {
             writer.at(self.patience.now());
         }
         let frames = std::mem::take(&mut self.frames);
-        for frame in &frames {
+        for (place, frame) in frames.iter().enumerate() {
+            let was_well = read.stated.is_none();
             self.events.clear();
             self.reader.push(frame, &mut self.events);
             for event in std::mem::take(&mut self.events) {
                 self.patience.note(&event);
                 self.pass_on(&event);
+                self.heartbeat.note(&event);
                 note(event, recorder, &mut read, &mut self.finish);
+            }
+            if let (true, Some(_), Some(dialect)) = (was_well, &read.stated, self.passed_in) {
+                self.has_told = dialects::error::is_in_own_shape(dialect, frame);
+                if !self.has_told {
+                    passed = place;
+                }
             }
             if read.stated.is_none() && self.has_gap() {
                 read.stated = Some(UpstreamError::garbled("a frame of the stream could not be read"));
                 break;
             }
+        }
+        if !self.is_rewritten {
+            read.bytes = joined(&frames[..passed], in_one);
         }
         self.frames = frames;
         if read.stated.is_none() {
@@ -231,9 +279,6 @@ impl UpstreamStream {
     /// An array is closed when its answer has ended, or with an error as its last element; an element that broke off is none.
     fn keep_array_open(&mut self) {
         let Some(end) = &mut self.array_end else { return };
-        if self.ended && self.finish.is_none() {
-            self.frames.retain(|frame| frame.is_comment);
-        }
         let elements = self.frames.iter().rposition(|frame| !frame.is_comment).map_or(0, |last| last + 1);
         self.frames.drain(elements..).for_each(|frame| end.extend_from_slice(&frame.raw));
     }
@@ -264,10 +309,9 @@ impl UpstreamStream {
             writer.at(self.patience.now());
             writer.end(&mut self.written);
         } else if let Some(end) = self.array_end.take() {
-            self.written.extend_from_slice(if end.is_empty() { b"]" } else { &end });
-        } else if self.reader.remainder() == Remainder::Counts && !self.end_marker.is_empty() {
-            self.written.extend_from_slice(if self.is_unclosed { b"\n\n" } else { b"" });
-            self.written.extend_from_slice(self.end_marker.as_bytes());
+            self.written.extend_from_slice(if end.contains(&b']') { &end } else { b"]" });
+        } else if let (Some(dialect), Remainder::Counts) = (self.passed_in, self.reader.remainder()) {
+            self.written.extend_from_slice(end_marker(dialect).as_bytes());
         }
     }
 
@@ -307,9 +351,22 @@ impl UpstreamStream {
         self.writer.as_ref().map_or_else(|| self.reader.progress(), |writer| writer.progress())
     }
 
-    /// A client that is told in the upstream's own bytes waits for this at the end, also where the upstream leaves it out.
-    pub(crate) fn close_with(&mut self, end_marker: &'static str) {
-        self.end_marker = end_marker;
+    /// Whether the client was told of an error in the upstream's own bytes.
+    pub(crate) fn has_told(&self) -> bool {
+        self.has_told
+    }
+
+    /// A client of this dialect is told in the upstream's own bytes. It waits for the end marker also where the upstream
+    /// leaves that out.
+    pub(crate) fn pass_in(&mut self, dialect: Dialect) {
+        self.passed_in = Some(dialect);
+    }
+
+    /// From now on `client` is given a sign of life whenever it hears nothing for so long; zero, never. `id` names an answer
+    /// that has no name.
+    pub(crate) fn keep_alive(&mut self, client: Client, id: &str, every: Millis) {
+        self.heartbeat.begin(client, id);
+        self.patience.keep_alive(every);
     }
 
     /// Something of the answer is kept once it is whole, unless it is too large for that.

@@ -357,7 +357,7 @@ async fn collect(
         Unread::TooLarge(_) => GatewayError::too_large(limit),
         Unread::Silent => {
             let message = "the request body stopped arriving: send it without long pauses";
-            GatewayError::new(Blame::Client, StatusCode::REQUEST_TIMEOUT, "timeout_error", message)
+            GatewayError::new(Blame::Client, StatusCode::REQUEST_TIMEOUT, code::TIMEOUT, message)
         }
     })
 }

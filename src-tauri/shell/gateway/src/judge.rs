@@ -61,7 +61,7 @@ impl Judge {
     }
 
     /// The reply is good as far as its head. An error inside is read with the wait that this names, as that of a bad one
-    /// would be (decision 15).
+    /// would be (specification's decision 15).
     pub(crate) fn note_head(&mut self, headers: &HeaderMap) {
         if let Some(wait) = headers.get(RETRY_AFTER) {
             self.head.insert(RETRY_AFTER, wait.clone());

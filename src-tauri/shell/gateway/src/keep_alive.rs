@@ -14,6 +14,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use dialects::StreamProgress;
 use dialects::error::ErrorBody;
+use domain::wire::code;
 use domain::{Dialect, Millis};
 use futures_util::StreamExt;
 use http::HeaderValue;
@@ -152,7 +153,7 @@ fn told(request: &ClientRequest, head: &Parts, body: &[u8]) -> Bytes {
         return event;
     }
     let error = dialects::error::read(status, body);
-    let code = error.code.as_deref().unwrap_or_else(|| routing::exhaustion::code_of(status));
+    let code = error.code.as_deref().unwrap_or_else(|| code::of_status(status));
     let body = ErrorBody {
         retry_after_seconds: wait,
         request_id: Some(request.id.as_str()),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::Catalog;
 use domain::client_key::ClientKey;
 use domain::key_limits::{Interval, LimitScope};
-use domain::request_log::RequestRecord;
+use domain::request_log::{Consumption, RequestRecord};
 use domain::wire::{code, reason};
 use domain::{ClientKeyId, Clock, Exclusion, Mechanism, ProviderClass, ProviderId, Timestamp};
 use http::StatusCode;
@@ -49,11 +49,19 @@ impl KeySpending {
         Ok(())
     }
 
-    /// A request has ended. Whether its key is nearer to a limit in a way its owner wants to know.
+    /// A request has ended: each of its calls is charged by its own provider and model. Whether its key is nearer to a limit
+    /// in a way its owner wants to know.
     pub(crate) fn charge(&self, record: &RequestRecord, catalog: &Catalog) -> bool {
-        let Some(key) = record.key.as_ref().filter(|key| self.ledger.lock().follows(key)) else { return false };
-        let charge = of_record(record, catalog);
-        self.ledger.lock().charge(key, record.at, &charge, self.clock.now())
+        let Some(key) = record.key.as_ref() else { return false };
+        let (mut ledger, now) = (self.ledger.lock(), self.clock.now());
+        if !ledger.follows(key) {
+            return false;
+        }
+        let mut concerns_owner = false;
+        for call in record.consumption() {
+            concerns_owner |= ledger.charge(key, record.at, &of_call(&call, catalog), now);
+        }
+        concerns_owner
     }
 
     /// Every limit of a key, and how it stands.
@@ -82,13 +90,12 @@ impl KeySpending {
     }
 }
 
-/// What a finished request consumed, in the words of its row.
-fn of_record(record: &RequestRecord, catalog: &Catalog) -> Charge {
-    let usage = &record.usage;
-    let tokens = usage.input().unwrap_or(0).saturating_add(usage.output.unwrap_or(0));
-    let unpriced = u64::from(record.cost.is_none() && tokens > 0);
-    let spent = Spent { usd: record.cost.unwrap_or(0.0), tokens, unpriced };
-    charge(record.provider.clone(), record.model.clone(), spent, catalog)
+/// What one call of a finished request consumed.
+fn of_call(call: &Consumption<'_>, catalog: &Catalog) -> Charge {
+    let tokens = call.usage.input().unwrap_or(0).saturating_add(call.usage.output.unwrap_or(0));
+    let unpriced = u64::from(call.cost.is_none() && tokens > 0);
+    let spent = Spent { usd: call.cost.unwrap_or(0.0), tokens, unpriced };
+    charge(call.provider.cloned(), call.model.map(str::to_owned), spent, catalog)
 }
 
 fn of_table(row: KeyUsage, catalog: &Catalog) -> Charge {

@@ -1,5 +1,6 @@
 //! The last resort: one try elsewhere for a request whose own provider has no credit left (gateway specification, 3.8;
-//! resilience specification, 21.1; decision 4). Whether it is tried is `routing::emergency`'s word; here it is done.
+//! resilience specification, 21.1; specification's decision 4). Whether it is tried is `routing::emergency`'s word;
+//! here it is done.
 //!
 //! Only for requests that name one model, and only as their very end: accounts have been gone through, waiting has been
 //! considered. It goes through plan, admission and sending like any attempt, counts as one, and its failure leaves the
@@ -11,7 +12,6 @@ use domain::health::TestStatus;
 use domain::request_log::ExclusionRecord;
 use domain::wire::header;
 use routing::Resolved;
-use routing::decision::MOST_ATTEMPTS;
 use routing::emergency::{self, Case, Config, Resort};
 
 use crate::admit::{self, Terms};
@@ -103,7 +103,7 @@ fn may_be_asked(request: &ClientRequest, resolved: &Resolved, config: &Config, r
     let is_elsewhere = resolved.provider.as_str() != config.provider || resolved.model != config.model;
     let qualified = format!("{}/{}", config.provider, config.model);
     let is_allowed = request.key.as_ref().is_none_or(|key| key.allows_model(&[&qualified]));
-    let within = recorder.journey.attempts.len() < MOST_ATTEMPTS;
+    let within = !recorder.is_spent();
     request.operation.generates() && is_elsewhere && is_allowed && within
 }
 

@@ -34,10 +34,16 @@ pub(crate) async fn keep(gateway: Gateway) {
         }
         let learned = gateway.engine().learned_limits();
         if learned != kept {
-            if let Err(error) = save(&gateway, &learned).await {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the learned limits could not be put down");
+            match save(&gateway, &learned).await {
+                Ok(()) => kept = learned,
+                // The next round, or the stop, has another try.
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "the learned limits could not be put down"
+                    );
+                }
             }
-            kept = learned;
         }
         if gateway.cancel().is_cancelled() {
             return;

@@ -50,6 +50,10 @@ pub(crate) struct Patience {
     unasked: Millis,
     /// Since when nothing but counts and an end marker may come, by the watchdogs' time.
     answered_at: Option<Timestamp>,
+    /// How long the client is left without a word; zero, for ever.
+    heartbeat: Millis,
+    /// When it was last given something.
+    told: Timestamp,
 }
 
 /// What ends the wait for the next chunk.
@@ -64,6 +68,8 @@ enum Limit {
     Judged,
     /// The answer has ended, the stream has not.
     Grace,
+    /// The client has heard nothing for a while.
+    Heartbeat,
 }
 
 /// What came of waiting.
@@ -74,6 +80,8 @@ pub(crate) enum Waited {
     Broken(TransportError),
     /// The answer has ended, and for the rest nobody waits any longer.
     Enough,
+    /// Nothing yet, and the client should be given a sign of life.
+    Quiet,
 }
 
 impl Patience {
@@ -88,6 +96,8 @@ impl Patience {
             unasked_since: now,
             unasked: Millis::ZERO,
             answered_at: None,
+            heartbeat: Millis::ZERO,
+            told: now,
         }
     }
 
@@ -103,13 +113,25 @@ impl Patience {
     /// Somebody asks for more.
     pub(crate) fn begin(&mut self) {
         let now = self.timer.now();
-        self.unasked = self.unasked + now.since(self.unasked_since);
-        self.heard = now;
+        let away = now.since(self.unasked_since);
+        self.unasked = self.unasked + away;
+        self.heard = self.heard + away;
     }
 
     /// Nobody does, for now.
     pub(crate) fn pause(&mut self) {
         self.unasked_since = self.timer.now();
+    }
+
+    /// From now on the client is not left without a word for longer than this.
+    pub(crate) fn keep_alive(&mut self, heartbeat: Millis) {
+        self.heartbeat = heartbeat;
+        self.note_told();
+    }
+
+    /// The client was given something.
+    pub(crate) fn note_told(&mut self) {
+        self.told = self.timer.now();
     }
 
     /// The next chunk.
@@ -132,6 +154,10 @@ impl Patience {
                     Some(Limit::Stalled) => return Err(stalled()),
                     Some(Limit::Silent) => return Err(silent(self.limits.idle)),
                     Some(Limit::Grace) => return Ok(Waited::Enough),
+                    Some(Limit::Heartbeat) => {
+                        self.note_told();
+                        return Ok(Waited::Quiet);
+                    }
                     Some(Limit::Judged) | None => {}
                 },
             }
@@ -151,6 +177,7 @@ impl Patience {
             stalled_at.map(|at| (at, Limit::Stalled)),
             (!idle.is_zero()).then(|| (self.heard + *idle, Limit::Silent)),
             judged_at.map(|at| (at, Limit::Judged)),
+            (!self.heartbeat.is_zero()).then(|| (self.told + self.heartbeat, Limit::Heartbeat)),
         ];
         // Of two at once the first.
         limits.into_iter().flatten().min_by_key(|(at, _)| *at)

@@ -87,11 +87,6 @@ impl Hint {
     pub(crate) fn promises_stream(self) -> bool {
         self.streams || self.media != Media::Other
     }
-
-    /// The reply says that it is a stream of server-sent events.
-    pub(crate) fn says_events(self) -> bool {
-        self.media == Media::Events
-    }
 }
 
 /// How a body is cut into frames; none, it is one answer.
@@ -130,6 +125,7 @@ pub(crate) async fn peek(
                     }
                 }
             }
+            Waited::Quiet => {}
             Waited::Closed => break look.at_end(),
             Waited::Enough => {
                 peeked.ends_there = true;

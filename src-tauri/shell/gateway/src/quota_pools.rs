@@ -7,7 +7,7 @@
 //! give back at the start counts as unused, and what it cannot take is kept and tried again: a broken disk lets traffic
 //! through.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::Catalog;
@@ -281,29 +281,37 @@ impl Drop for Share {
     }
 }
 
-/// After a request, of a pool or not: counts what it used of what is shared.
+/// After a request, of a pool or not: counts what it used of what is shared. What each account is charged are the tokens of the
+/// calls it answered.
 pub(crate) fn charge(gateway: &Gateway, share: Option<&Share>, record: &RequestRecord) {
-    let tokens = record.usage.input().unwrap_or(0).saturating_add(record.usage.output.unwrap_or(0));
+    let tokens = tokens_of(&record.usage);
     if record.outcome != RequestOutcome::Success && tokens == 0 {
         return;
     }
     let pools = gateway.quota_pools();
-    let shared = record.connection.as_ref().filter(|account| pools.share_percent_of(account));
-    if share.is_none() && shared.is_none() {
+    let mut shared: BTreeMap<&ConnectionId, u64> = BTreeMap::new();
+    for call in record.consumption() {
+        if let Some(account) = call.connection.filter(|account| pools.share_percent_of(account)) {
+            let sum = shared.entry(account).or_default();
+            *sum = sum.saturating_add(tokens_of(call.usage));
+        }
+    }
+    if share.is_none() && shared.is_empty() {
         return;
     }
     let now = gateway.now();
     let key = asker(record.key.as_ref());
-    let quota = shared.and_then(|account| gateway.engine().quota(account));
+    let shared: Vec<_> =
+        shared.into_iter().map(|(account, tokens)| (account, tokens, gateway.engine().quota(account))).collect();
     let usage = Usage { requests: 1.0, tokens: tokens as f64, usd: record.cost.unwrap_or(0.0) };
     let rows = gateway.routing().shares(|memory| {
         let mut rows = Vec::new();
         if let Some(Share { pool, .. }) = share {
             rows = memory.usage.charge(&pool.pool, &key, &usage, now);
         }
-        if let Some(account) = shared {
+        for (account, tokens, quota) in &shared {
             let asker: Asker = share.map(|share| (share.pool.pool.id.clone(), key.clone()));
-            for part in memory.percent.observe(account, &asker, usage.tokens, quota.as_ref(), now) {
+            for part in memory.percent.observe(account, &asker, *tokens as f64, quota.as_ref(), now) {
                 let Some(stored) = pools.get(&part.pool) else { continue };
                 let points = part.points / stored.pool.connections.len().max(1) as f64;
                 rows.extend(memory.usage.charge_percent(&stored.pool, &part.key, part.window, points, now));
@@ -312,4 +320,8 @@ pub(crate) fn charge(gateway: &Gateway, share: Option<&Share>, record: &RequestR
         rows
     });
     gateway.store().record_pool_use(rows);
+}
+
+fn tokens_of(usage: &domain::Usage) -> u64 {
+    usage.input().unwrap_or(0).saturating_add(usage.output.unwrap_or(0))
 }

@@ -16,9 +16,13 @@ use crate::plan::Step;
 use crate::quota_pools::{self, Share};
 use crate::telemetry::{SUCCESS, Sample};
 use crate::underway::{Row, Stage, Underway};
-use crate::usage_estimate;
 
+mod consumption;
 mod parts;
+mod story;
+
+use story::Story;
+pub(crate) use story::{CALLED_OFF, CutOff};
 
 /// The decision in the row of a call that is the answer.
 const ANSWER: &str = "answer";
@@ -31,27 +35,25 @@ pub(crate) struct Recorder {
     record: Arc<RequestRecord>,
     pub(crate) journey: Journey,
     open: Option<AttemptRecord>,
+    /// The number of the attempt that the row's usage is of.
+    call: Option<u32>,
     /// How long the next attempt waited for its turn.
     queued: Millis,
-    /// What earlier calls of the same story consumed and cost.
-    earlier: Vec<(Usage, Option<f64>)>,
     /// Tokens of the request, for the estimate; none, it asks for their number and consumes none itself.
     estimated_input: Option<u64>,
     /// Bytes of answer text seen, for the estimate.
     pub(crate) output_bytes: u64,
     finished: bool,
+    /// It tells its story to another one and no row.
+    is_part: bool,
+    /// What it has in common with its parts.
+    story: Arc<Story>,
+    /// The next attempt is counted already.
+    claimed: bool,
     /// The request's part in a quota pool.
     share: Option<Share>,
     /// What is shown of it while it runs; its parts share it.
     row: Arc<Row>,
-}
-
-/// A call that may be given up before it has answered.
-pub(crate) struct CalledOff {
-    pub(crate) candidate: Candidate,
-    pub(crate) connection_name: String,
-    pub(crate) execution_key: String,
-    pub(crate) started_at: Timestamp,
 }
 
 /// How a request ended, in the words of its row.
@@ -113,11 +115,14 @@ impl Recorder {
             record,
             journey: Journey::default(),
             open: None,
+            call: None,
             queued: Millis::ZERO,
-            earlier: Vec::new(),
             estimated_input: (!request.operation.counts_tokens()).then(|| request.estimated_input()),
             output_bytes: 0,
             finished: false,
+            is_part: false,
+            story: Arc::default(),
+            claimed: false,
             share: None,
             row: Arc::new(row),
         }
@@ -213,7 +218,8 @@ impl Recorder {
 
     /// An attempt begins, and counts for itself: what one that failed said of its use is not the answer's.
     pub(crate) fn begin(&mut self, candidate: &Candidate, connection_name: &str, target: Dialect) {
-        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let n = self.story.begin(std::mem::take(&mut self.claimed));
+        self.call = Some(n);
         self.addressed(candidate, connection_name, target);
         *self.usage() = Usage::default();
         self.output_bytes = 0;
@@ -238,40 +244,19 @@ impl Recorder {
             kind: String::new(),
             decision: String::new(),
             message: None,
+            usage: None,
+            cost: None,
         });
     }
 
     /// What the row says so far, for [`Recorder::take_back`].
-    pub(crate) fn so_far(&self) -> (Arc<RequestRecord>, u64) {
-        (Arc::clone(&self.record), self.output_bytes)
+    pub(crate) fn so_far(&self) -> (Arc<RequestRecord>, u64, Option<u32>) {
+        (Arc::clone(&self.record), self.output_bytes, self.call)
     }
 
     /// What was tried since has failed and stays among the attempts; the row tells what it told before.
-    pub(crate) fn take_back(&mut self, (record, output_bytes): (Arc<RequestRecord>, u64)) {
-        (self.record, self.output_bytes) = (record, output_bytes);
-    }
-
-    /// An attempt was called off while it ran, which says nothing about how fast or reliable its target is.
-    pub(crate) fn called_off(&mut self, call: CalledOff, kind: &str, decision: &str) {
-        let n = u32::try_from(self.journey.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let CalledOff { candidate, connection_name, execution_key, started_at } = call;
-        self.journey.attempts.push(AttemptRecord {
-            n,
-            provider: candidate.provider,
-            model: candidate.model,
-            connection: candidate.connection,
-            connection_name,
-            started_at,
-            queued: Millis::ZERO,
-            execution_key: Some(execution_key),
-            connect: None,
-            first_token: None,
-            duration: self.gateway.now().since(started_at),
-            status: None,
-            kind: kind.to_owned(),
-            decision: decision.to_owned(),
-            message: None,
-        });
+    pub(crate) fn take_back(&mut self, before: (Arc<RequestRecord>, u64, Option<u32>)) {
+        (self.record, self.output_bytes, self.call) = before;
     }
 
     /// Who is asked, should nothing more come of it.
@@ -361,6 +346,7 @@ impl Recorder {
             return self.record.usage;
         }
         self.end_attempt(SUCCESS, ANSWER, None);
+        self.take_up(&CutOff::NEEDLESS);
         let now = self.gateway.now();
         let record = Arc::make_mut(&mut self.record);
         record.status = end.status;
@@ -368,31 +354,19 @@ impl Recorder {
         record.error_code = end.error_code.map(str::to_owned);
         record.error_summary = end.error_summary.map(str::to_owned);
         record.duration = now.since(record.at);
-        if let Some(input) = self.estimated_input {
-            let output = self.output_bytes.div_ceil(4);
-            match end.outcome {
-                RequestOutcome::Success => usage_estimate::complete(&mut record.usage, input, output),
-                RequestOutcome::Failure | RequestOutcome::Aborted => {
-                    usage_estimate::complete_cut(&mut record.usage, input, output);
-                }
-            }
-        }
-        record.cost = cost(&self.gateway, record);
-        for (usage, cost) in std::mem::take(&mut self.earlier) {
-            record.usage.add(&usage);
-            record.cost = record.cost.zip(cost).map(|(sum, cost)| sum + cost);
-        }
+        self.add_up(end.outcome);
         let share = self.share.take();
-        if self.estimated_input.is_some() {
-            quota_pools::charge(&self.gateway, share.as_ref(), record);
-        }
+        let record = Arc::make_mut(&mut self.record);
         record.trace = Trace {
             rule: self.journey.rule,
             attempts: std::mem::take(&mut self.journey.attempts),
             exclusions: std::mem::take(&mut self.journey.exclusions),
             warnings: std::mem::take(&mut self.journey.warnings),
         };
-        self.gateway.counters().tokens(now, record.usage.output.unwrap_or(0));
+        if self.estimated_input.is_some() {
+            quota_pools::charge(&self.gateway, share.as_ref(), &self.record);
+        }
+        self.gateway.counters().tokens(now, self.record.usage.output.unwrap_or(0));
         let concerns_key = self.gateway.spending().charge(&self.record, &self.gateway.catalog());
         self.gateway.store().record_request(Arc::clone(&self.record));
         self.gateway.announce(&[Topic::Requests, Topic::Usage]);
@@ -403,21 +377,15 @@ impl Recorder {
     }
 }
 
-fn cost(gateway: &Gateway, record: &RequestRecord) -> Option<f64> {
-    if let Some(stated) = record.usage.provider_cost {
-        return Some(stated);
-    }
-    let catalog = gateway.catalog();
-    let provider = catalog.get(record.provider.as_ref()?)?;
-    let price = provider.model(record.model.as_deref()?)?.price.as_ref()?;
-    Some(catalog::pricing::cost(price, &record.usage))
-}
-
 impl Drop for Recorder {
     fn drop(&mut self) {
+        if self.is_part {
+            return self.leave_behind();
+        }
         if self.finished {
             return;
         }
+        self.take_up(&CutOff::CLIENT_LEFT);
         self.end_attempt("client_aborted", "stop", None);
         self.finish(&End {
             status: 499,

@@ -13,7 +13,7 @@ use dialects::error::ErrorBody;
 use dialects::{Client, StreamProgress, UpstreamError};
 use domain::request_log::RequestOutcome;
 use domain::wire::code;
-use domain::{Outcome, RequestId, Success};
+use domain::{Millis, Outcome, RequestId, Success};
 use resilience::LocalLimit;
 use resilience::failure::Diagnosis;
 
@@ -33,8 +33,6 @@ pub(crate) struct Relay {
     array: bool,
     request: RequestId,
     status: u16,
-    /// The upstream already told the client what went wrong.
-    told: bool,
     /// The client reads an error between the chunks of its answer.
     reads_errors: bool,
     judge: Judge,
@@ -48,6 +46,8 @@ pub(crate) struct Destination {
     pub(crate) status: u16,
     /// The client reads an error between the chunks of its answer ([`reads_errors_in_stream`]).
     pub(crate) reads_errors: bool,
+    /// How long the client is left without a word; zero, for ever.
+    pub(crate) heartbeat: Millis,
     pub(crate) judge: Judge,
 }
 
@@ -63,12 +63,15 @@ pub(crate) fn reads_errors_in_stream(user_agent: &str) -> bool {
 
 impl Relay {
     pub(crate) fn new(
-        stream: UpstreamStream,
+        mut stream: UpstreamStream,
         held: Vec<Bytes>,
         recorder: Recorder,
         attempt: Attempt,
         destination: Destination,
     ) -> Self {
+        // A JSON array has no place for a sign of life that every parser takes.
+        let heartbeat = if destination.array { Millis::ZERO } else { destination.heartbeat };
+        stream.keep_alive(destination.client, destination.request.as_str(), heartbeat);
         Relay {
             stream,
             held: held.into(),
@@ -78,18 +81,19 @@ impl Relay {
             array: destination.array,
             request: destination.request,
             status: destination.status,
-            told: false,
             reads_errors: destination.reads_errors,
             judge: destination.judge,
         }
     }
 
-    /// The held frames tell the client of an error themselves, and nothing follows them.
+    /// An upstream's error comes after the held frames, or is told by them, and nothing follows it.
     pub(crate) fn fail_after_held(&mut self, error: UpstreamError) {
-        self.told = !self.stream.is_rewritten();
+        let is_told = self.stream.has_told();
+        // It stands in the place of what the upstream had sent there.
+        self.reads_errors |= !self.stream.is_rewritten();
         let failure = StreamFailure::Stated(error);
         let end = self.fail(&failure);
-        if !self.told {
+        if !is_told {
             self.held.push_back(self.error_event(&end));
         } else if self.array {
             self.held.push_back(Bytes::from_static(b"]"));
@@ -136,9 +140,8 @@ impl Relay {
                 None
             }
             Err(failure) => {
-                let told = self.told;
                 let end = self.fail(&failure);
-                (!told).then(|| self.error_event(&end))
+                Some(self.error_event(&end))
             }
         }
     }
@@ -213,25 +216,24 @@ struct BadEnd<'f> {
 
 /// The limit of our own that ends a stream.
 const OVERRUN: LocalLimit = LocalLimit::ExecutionTimeout;
-/// The code of a stream that was given up for saying too little (resilience specification, 17.5).
-const TOO_SLOW: &str = "STREAM_THROUGHPUT_TOO_LOW";
 
 /// The code of an end that this gateway made.
 fn own_code(failure: &StreamFailure) -> Option<&'static str> {
     match failure {
         StreamFailure::Overrun(_) => Some(OVERRUN.code()),
-        StreamFailure::TooSlow(_) => Some(TOO_SLOW),
+        StreamFailure::TooSlow(_) => Some(code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Stated(_) | StreamFailure::Broken { .. } => None,
     }
 }
 
-/// What an upstream states keeps its status and its code; where the status had to be repaired, the code was of the wrong one. A
-/// fault of the credential is not the client's (decision 3), and what merely broke has no status of its own.
+/// What an upstream states keeps its status and its code; where the status had to be repaired, the code was of the
+/// wrong one. A fault of the credential is not the client's (specification's decision 3), and what merely broke has no
+/// status of its own.
 fn status_and_code<'f>(diagnosis: &Diagnosis, failure: &'f StreamFailure) -> (u16, &'f str) {
     const BROKEN: u16 = 502;
     match failure {
         StreamFailure::Overrun(_) => (OVERRUN.status(), OVERRUN.code()),
-        StreamFailure::TooSlow(_) => (BROKEN, TOO_SLOW),
+        StreamFailure::TooSlow(_) => (BROKEN, code::STREAM_THROUGHPUT_TOO_LOW),
         StreamFailure::Broken { .. } => (BROKEN, ""),
         StreamFailure::Stated(error) => match diagnosis.status {
             Some(401 | 403) => (BROKEN, code::UPSTREAM_AUTH_FAILED),

@@ -42,7 +42,7 @@ pub(crate) fn identify(headers: &mut HeaderMap, version: &'static str, request_i
     }
 }
 
-/// Which target served (gateway specification, 1.7; decision 6).
+/// Which target served (gateway specification, 1.7; specification's decision 6).
 pub(crate) fn served(
     headers: &mut HeaderMap,
     gateway: &Gateway,

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use dialects::thoughts::{Thoughts, is_refusal_of_thoughts};
-use dialects::{FinishReason, Framing, UpstreamError, end_marker};
+use dialects::{FinishReason, Framing, UpstreamError};
 use domain::{Candidate, Millis, Operation, ProviderClass, Reason};
 use futures_util::Stream;
 use http::header::CONTENT_TYPE;
@@ -115,7 +115,8 @@ async fn send_unlimited(
     attempt: &Attempt,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let target = gateway.target_at(&step.entry, &step.provider);
+    let mut target = gateway.target_at(&step.entry, &step.provider);
+    target.route.fresh = !recorder.journey.attempts.is_empty();
     let mut judge = Judge::new(gateway, &step.provider, &step.candidate);
     let translated =
         translate(gateway, request, step, wish).await.map_err(|refusal| not_translated(&judge, &refusal))?;
@@ -170,7 +171,7 @@ async fn send_unlimited(
     let peeked = peek(body, hint, &mut patience, gateway.tracker()).await;
     let (kind, body) = peeked.map_err(|failure| stream_failure(&judge, &failure))?;
     let Some(framing) = kind else { return whole(exchange, &judge, head, body, recorder).await };
-    let incoming = Incoming { head: &head, body, framing, patience, hint };
+    let incoming = Incoming { head: &head, body, framing, patience };
     if request.stream {
         held_stream(exchange, judge, incoming, recorder).await
     } else {
@@ -184,7 +185,6 @@ struct Incoming<'a> {
     body: Peeked,
     framing: Framing,
     patience: Patience,
-    hint: Hint,
 }
 
 /// What both ends of one attempt speak.
@@ -266,11 +266,11 @@ async fn held_stream(
     incoming: Incoming<'_>,
     recorder: &mut Recorder,
 ) -> Result<Served, Box<Failed>> {
-    let (head, framing, hint) = (incoming.head, incoming.framing, incoming.hint);
+    let (head, framing) = (incoming.head, incoming.framing);
     let passes = exchange.passes(framing);
     let mut stream = exchange.stream(incoming, !passes);
-    if passes && framing == Framing::Sse {
-        stream.close_with(end_marker(exchange.upstream.dialect()));
+    if passes {
+        stream.pass_in(exchange.upstream.dialect());
     }
     if let Some(keepsake) = exchange.keepsake.take() {
         stream.keep(keepsake);
@@ -283,7 +283,7 @@ async fn held_stream(
     };
     let mut headers = response_headers::from_upstream(&head.headers);
     let array = exchange.back.is_array();
-    if !passes || (framing == Framing::Sse && !hint.says_events()) {
+    if !passes || framing == Framing::Sse {
         headers.insert(CONTENT_TYPE, exchange.back.stream_type());
     }
     Ok(Served::Stream(Box::new(Committed { stream, held, stated, status: head.status, headers, array, judge })))

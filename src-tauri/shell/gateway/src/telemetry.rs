@@ -14,6 +14,8 @@ use lru::LruCache;
 use routing::target::Telemetry;
 use store::{MAX_PAGE, RequestFilter, Store};
 
+use crate::record::CALLED_OFF;
+
 const ATTEMPTS: usize = 200;
 const SPAN: Millis = Millis::hours(24);
 /// Requests that a start reads at most: enough for the figures, and read in a fraction of a second.
@@ -100,7 +102,7 @@ impl Telemetries {
     fn of_attempts(mut attempts: Vec<AttemptRecord>) -> Telemetries {
         attempts.sort_by_key(|attempt| attempt.started_at + attempt.duration);
         let mut telemetries = Telemetries::default();
-        for attempt in &attempts {
+        for attempt in attempts.iter().filter(|attempt| attempt.kind != CALLED_OFF) {
             telemetries.record(&attempt.provider, &attempt.model, &attempt.connection, Sample::of(attempt));
         }
         telemetries

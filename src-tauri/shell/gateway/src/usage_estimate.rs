@@ -137,12 +137,17 @@ pub(crate) fn complete(usage: &mut Usage, input: u64, output: u64) {
     }
 }
 
-/// The same for an answer that broke off, or whose client left: what arrived was consumed, with the prompt it answers. What
-/// the upstream says before its last word counts less than what is there. Nothing arrived, nothing is added.
+/// The same for an answer that broke off, or whose client left: what arrived was consumed, with the prompt it answers.
+/// Nothing arrived, nothing is added.
 pub(crate) fn complete_cut(usage: &mut Usage, input: u64, output: u64) {
-    if output == 0 {
-        return;
+    if output > 0 {
+        complete_given_up(usage, input, output);
     }
+}
+
+/// The same for a call that this gateway itself gave up: its prompt was read, whether anything arrived or not. What the
+/// upstream says before its last word counts less than what is there.
+pub(crate) fn complete_given_up(usage: &mut Usage, input: u64, output: u64) {
     if usage.output.is_some_and(|stated| stated < output) {
         usage.output = None;
     }
@@ -229,6 +234,14 @@ mod tests {
         complete(&mut known, 99, 3);
         assert!(!known.estimated);
     }
+
+    #[test]
+    fn a_call_that_was_given_up_counts_its_prompt() {
+        let mut usage = Usage::default();
+        complete_given_up(&mut usage, 99, 0);
+        assert_eq!((usage.input(), usage.output, usage.estimated), (Some(99), Some(0), true));
+    }
+
     #[test]
     fn a_cut_answer_counts_what_arrived_and_nothing_where_nothing_did() {
         let mut usage = Usage { input_fresh: Some(7), output: Some(1), ..Usage::default() };

@@ -1,8 +1,8 @@
 //! The two clocks.
 //!
-//! Both follow decision 27: `now = max(anchor + monotonic elapsed, wall clock)`, and never less than before. A wall clock
-//! that is set back prolongs nothing; a step forward counts as time that passed, because it cannot be told from a
-//! computer that slept.
+//! Both follow specification's decision 27: `now = max(anchor + monotonic elapsed, wall clock)`, and never less than
+//! before. A wall clock that is set back prolongs nothing; a step forward counts as time that passed, because it cannot
+//! be told from a computer that slept.
 
 use std::future::Future;
 use std::pin::Pin;

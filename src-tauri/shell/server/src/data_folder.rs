@@ -1,4 +1,4 @@
-//! Where the data folder is (decision 24).
+//! Where the data folder is (specification's decision 24).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

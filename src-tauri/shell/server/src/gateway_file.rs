@@ -1,4 +1,5 @@
-//! `gateway.json` of the data folder: where the running gateway is, for the command line and for scripts (decision 26).
+//! `gateway.json` of the data folder: where the running gateway is, for the command line and for scripts
+//! (specification's decision 26).
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -38,6 +38,9 @@ async fn sweep(gateway: &Gateway) -> Result<(), store::Error> {
         gateway.store().delete_requests_before(before).await?;
     }
     gateway.store().purge_bodies(ago(logging.body_retention_days), MOST_BODY_BYTES).await?;
+    if let Some(before) = ago(logging.usage_retention_days) {
+        gateway.store().delete_usage_before(before).await?;
+    }
     gateway.store().purge_connections(now - UNDO).await?;
     gateway.store().purge_quota_history(now - QUOTA_HISTORY).await?;
     gateway.store().purge_kept_of_calls(now).await?;

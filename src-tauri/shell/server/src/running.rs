@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::Catalog;
 use control::app::url_of;
 use control::{Control, TokenKeeper};
-use domain::{Clock, Millis, wire};
+use domain::{Clock, Millis, Timestamp, wire};
 use gateway::{Gateway, Parts};
 use settings::{Layered, Settings};
 use store::{SecretStoreChoice, Store};
@@ -82,7 +82,7 @@ struct Assembled {
 }
 
 async fn assemble(config: Config, clock: Arc<dyn Clock>, tasks: &Tasks, store: Store) -> Result<Assembled, StartError> {
-    let settings = load_settings(&config, &store).await?;
+    let settings = load_settings(&config, &store, clock.now()).await?;
     let workers = Arc::new(Workers::start(config.workers).map_err(StartError::Threads)?);
     let place = place(&config, settings.effective());
     let bound = place.bind().map_err(|error| not_bound(&place, error))?;
@@ -249,13 +249,13 @@ async fn open_store(config: &Config, clock: &Arc<dyn Clock>, tasks: &Tasks) -> R
         .map_err(|error| StartError::from_store(error, config.data_dir.clone()))
 }
 
-async fn load_settings(config: &Config, store: &Store) -> Result<Layered, StartError> {
+async fn load_settings(config: &Config, store: &Store, now: Timestamp) -> Result<Layered, StartError> {
     let file = config
         .config_file
         .as_deref()
         .map(|path| config_file::read(path).map_err(|source| StartError::ConfigFile { path: path.to_owned(), source }));
     let file = file.transpose()?;
-    let stored = store.list_values(gateway::SETTINGS).await.map_err(StartError::Store)?;
+    let stored = store.load_settings(now).await.map_err(StartError::Store)?;
     let (layered, warnings) = Layered::new(&config.environment, file.as_ref(), stored);
     for warning in warnings {
         tracing::warn!(setting = warning.field, reason = warning.message, "a configured value was not used as given");

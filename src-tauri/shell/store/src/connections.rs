@@ -80,32 +80,14 @@ struct Row {
 }
 
 impl Store {
-    /// Every connection that is not deleted, by provider, then priority, then age.
-    pub async fn list_connections(&self) -> Result<Vec<Connection>, Error> {
-        Ok(self.load_connections().await?.into_iter().map(|stored| stored.connection).collect())
-    }
-
-    /// The same with credentials, in one query: what the gateway keeps in memory.
+    /// Every connection that is not deleted, by provider, then priority, then age, with its credential: what the gateway
+    /// keeps in memory.
     pub async fn load_connections(&self) -> Result<Vec<StoredConnection>, Error> {
         let rows: Vec<Row> =
             sqlx::query_as(select!("WHERE deleted_at IS NULL ORDER BY provider, priority, created_at, id"))
                 .fetch_all(self.database().reader())
                 .await?;
         rows.into_iter().map(|row| row.into_stored(&self.inner.sealer)).collect()
-    }
-
-    pub async fn get_connection(&self, id: &ConnectionId) -> Result<Option<Connection>, Error> {
-        let mut reader = self.database().reader().acquire().await?;
-        Ok(self.find(&mut reader, id).await?.map(|stored| stored.connection))
-    }
-
-    /// The credential of a connection; `None` when the connection has none or does not exist.
-    pub async fn connection_credential(&self, id: &ConnectionId) -> Result<Option<SecretString>, Error> {
-        let mut reader = self.database().reader().acquire().await?;
-        match self.find(&mut reader, id).await? {
-            Some(stored) => Ok(stored.credential?),
-            None => Ok(None),
-        }
     }
 
     /// Stores a new connection and gives it back with the tail of its credential; the tail in `connection` is ignored.

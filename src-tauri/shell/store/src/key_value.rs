@@ -44,12 +44,6 @@ impl Store {
         put(&mut writer, namespace, key, value, at).await
     }
 
-    /// Whether there was such a value.
-    pub async fn delete_value(&self, namespace: &str, key: &str) -> Result<bool, Error> {
-        let mut writer = self.database().writer().acquire().await?;
-        delete(&mut writer, namespace, key).await
-    }
-
     /// Changes several values of a namespace, all or none; `None` deletes.
     pub async fn change_values(
         &self,

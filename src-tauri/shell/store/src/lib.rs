@@ -11,7 +11,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `connections.rs`, `nodes.rs`, `client_keys.rs`, `aliases.rs`, `combos.rs`, `key_value.rs` | what a person manages |
+//! | `connections.rs`, `nodes.rs`, `client_keys.rs`, `aliases.rs`, `combos.rs`, `settings_documents.rs`, `key_value.rs` | what a person manages |
 //! | `requests.rs`, `usage.rs` | what traffic leaves behind |
 //! | `bodies.rs` | what was said in it, where its owner wants that kept |
 //! | `resilience.rs` | what is spared and why |
@@ -42,6 +42,7 @@ mod requests;
 mod resilience;
 mod routing_memory;
 mod sealing;
+mod settings_documents;
 mod translation_memory;
 mod usage;
 mod writer;
@@ -61,6 +62,7 @@ pub use error::{CredentialError, Error};
 pub use quota::QuotaPoint;
 pub use quota_pools::StoredPool;
 pub use requests::{Cursor, CursorError, MAX_PAGE, RequestFilter};
+pub use settings_documents::NAMESPACE as SETTINGS;
 pub use translation_memory::{Kept, KeptOfCall, MOST_CALLS};
 pub use usage::{FinishedRequest, GroupBy, KeyUsage, UsageGroup, UsageSummary, UsageTotals};
 pub use writer::StoreHealth;
@@ -124,11 +126,13 @@ impl Store {
         let folder = Arc::new(Folder::open(dir)?);
         let database = Database::open(&folder.file(wire::file::DATABASE)).await?;
         let file = folder.file(wire::file::DATA_KEY);
+        let mut needed = connections::sealing_keys(&database).await?;
+        needed.extend(settings_documents::sealing_keys(&database).await?);
         let search = data_key::Search {
             choice: options.secret_store,
             file: &file,
             account: key_value::keychain_account(&database, clock.now()).await?,
-            needed: connections::sealing_keys(&database).await?,
+            needed,
         };
         let (sealer, secret_store) = data_key::load(search, &clock).await?;
         let writer = WriteBehind::start(database.clone(), Arc::clone(&folder), clock, tracker, cancel);

@@ -16,7 +16,7 @@ use crate::{Error, Store, StoreHealth};
 pub const MAX_PAGE: u32 = 500;
 
 /// Rows deleted in one transaction, so that a large clean-up lets other writes in between.
-const DELETION_STEP: i64 = 1_000;
+pub(crate) const DELETION_STEP: i64 = 1_000;
 
 const TABLE: &str = "call_logs";
 

@@ -1,12 +1,17 @@
 //! Tokens and money, added up (gateway specification, 5.5 and 6.1 `/api/usage/summary`).
 //!
 //! Usage has a table of its own because it outlives the log: deleting what people asked does not delete what it cost.
+//!
+//! A request is a row. Where several of its calls consumed something, that row holds none of it, and each call has one of its
+//! own beside it, of its provider, model and account, with its number in `call`: sums go over all rows, counts over those
+//! without such a number.
 
-use domain::request_log::RequestOutcome;
-use domain::{ClientKeyId, Millis, ProviderId, Timestamp};
+use domain::request_log::{RequestOutcome, RequestRecord};
+use domain::{ClientKeyId, ConnectionId, Millis, ProviderId, Timestamp};
 use sqlx::{FromRow, SqliteConnection};
 
-use crate::columns::{Cell, from_instant, natural, to_instant, to_length};
+use crate::columns::{Cell, from_instant, integer, natural, to_instant, to_length};
+use crate::requests::DELETION_STEP;
 use crate::{Error, Store};
 
 /// Counts above this are stored as this: no answer has more, and a hostile figure must not overflow a sum.
@@ -84,7 +89,7 @@ pub struct KeyUsage {
     pub cost: f64,
     /// Input and output.
     pub tokens: u64,
-    /// Requests that consumed tokens for an unknown price.
+    /// Requests, or calls of one, that consumed tokens for an unknown price.
     pub unpriced: u64,
 }
 
@@ -117,9 +122,10 @@ macro_rules! summary {
             $group,
             " AS grouping, ",
             $name,
-            " AS name, max(timestamp) AS newest, count(*) AS requests,
-                sum(outcome = 'success') AS successes, sum(outcome = 'failure') AS failures,
-                sum(outcome = 'aborted') AS aborted, coalesce(sum(tokens_input), 0) AS input_fresh,
+            " AS name, max(timestamp) AS newest, sum(call IS NULL) AS requests,
+                sum(call IS NULL AND outcome = 'success') AS successes,
+                sum(call IS NULL AND outcome = 'failure') AS failures,
+                sum(call IS NULL AND outcome = 'aborted') AS aborted, coalesce(sum(tokens_input), 0) AS input_fresh,
                 coalesce(sum(tokens_cache_read), 0) AS cache_read,
                 coalesce(sum(tokens_cache_creation), 0) AS cache_write, coalesce(sum(tokens_output), 0) AS output,
                 coalesce(sum(tokens_reasoning), 0) AS reasoning, total(cost) AS cost
@@ -180,7 +186,7 @@ impl Store {
     pub async fn finished_requests(&self, since: Timestamp, most: u32) -> Result<Vec<FinishedRequest>, Error> {
         self.settle().await;
         let rows: Vec<(i64, String, i64, Option<i64>)> = sqlx::query_as(
-            "SELECT timestamp, outcome, latency_ms, ttft_ms FROM usage_history WHERE timestamp >= ?
+            "SELECT timestamp, outcome, latency_ms, ttft_ms FROM usage_history WHERE timestamp >= ? AND call IS NULL
              ORDER BY timestamp DESC LIMIT ?",
         )
         .bind(from_instant(since))
@@ -225,15 +231,71 @@ impl Store {
         Ok(rows.into_iter().map(KeyUsage::from).collect())
     }
 
-    /// Deletes usage from before `before`; returns how many requests it was of.
+    /// Deletes usage from before `before`; returns how many rows that were.
     pub async fn delete_usage_before(&self, before: Timestamp) -> Result<u64, Error> {
         self.settle().await;
-        let deleted = sqlx::query("DELETE FROM usage_history WHERE timestamp < ?")
+        let mut total = 0;
+        loop {
+            let deleted = sqlx::query(
+                "DELETE FROM usage_history WHERE rowid IN
+                   (SELECT rowid FROM usage_history WHERE timestamp < ? ORDER BY timestamp LIMIT ?)",
+            )
             .bind(from_instant(before))
+            .bind(DELETION_STEP)
             .execute(self.database().writer())
-            .await?;
-        Ok(deleted.rows_affected())
+            .await?
+            .rows_affected();
+            total += deleted;
+            if deleted == 0 {
+                return Ok(total);
+            }
+        }
     }
+}
+
+/// Puts the calls of a request, of which the table has one row for all, into rows of their own.
+pub(crate) async fn split(connection: &mut SqliteConnection, record: &RequestRecord) -> Result<(), Error> {
+    let id = record.id.as_str();
+    for call in record.consumption() {
+        let Some(n) = call.n else { return Ok(()) };
+        sqlx::query(
+            "INSERT INTO usage_history (id, call, timestamp, provider, model, requested_model, connection_id, connection_name,
+                    api_key_id, api_key_name, tokens_input, tokens_output, tokens_cache_read, tokens_cache_creation,
+                    tokens_reasoning, estimated, cost, provider_reported_cost, status, outcome, latency_ms, ttft_ms,
+                    error_code, session_tag, combo_name)
+             SELECT id || '#' || ?2, ?2, timestamp, ?3, ?4, requested_model, ?5, ?6, api_key_id, api_key_name,
+                    min(?7, ?8), min(?9, ?8), min(?10, ?8), min(?11, ?8), min(?12, ?8), ?13, ?14, ?15, status, outcome,
+                    latency_ms, ttft_ms, error_code, session_tag, combo_name
+             FROM usage_history WHERE id = ?1 ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(id)
+        .bind(n)
+        .bind(call.provider.map(ProviderId::as_str))
+        .bind(call.model)
+        .bind(call.connection.map(ConnectionId::as_str))
+        .bind(call.connection_name)
+        .bind(call.usage.input_fresh.map(integer))
+        .bind(MAX_TOKENS)
+        .bind(call.usage.output.map(integer))
+        .bind(call.usage.cache_read.map(integer))
+        .bind(call.usage.cache_write.map(integer))
+        .bind(call.usage.reasoning.map(integer))
+        .bind(call.usage.estimated)
+        .bind(call.cost)
+        .bind(call.usage.provider_cost)
+        .execute(&mut *connection)
+        .await?;
+    }
+    sqlx::query(
+        "UPDATE usage_history SET tokens_input = NULL, tokens_output = NULL, tokens_cache_read = NULL,
+                tokens_cache_creation = NULL, tokens_reasoning = NULL, estimated = 0, cost = NULL,
+                provider_reported_cost = NULL
+         WHERE id = ?",
+    )
+    .bind(id)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Adds what the rows of the log behind `last` came to. They lie in memory still: copied by SQLite, their values need not be

@@ -4,7 +4,7 @@
 //! no second look-up in between.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -23,16 +23,14 @@ pub(crate) fn system_lookup() -> Lookup {
 
 /// The rules one client applies to every name it resolves.
 #[derive(Clone)]
-pub(crate) enum Rules {
-    /// The name is that of a proxy its owner configured: anywhere but the forbidden places.
-    ToProxy,
-    /// The name is that of a provider.
-    ToProvider {
-        allow_private: bool,
-        plain: bool,
-        /// Our listeners, when the port is one of theirs.
-        own: Option<OwnAddresses>,
-    },
+pub(crate) struct Rules {
+    /// The proxy its owner configured may be anywhere but in the forbidden places. Every other name is a provider's, which is
+    /// looked up here where there is no proxy, and where a SOCKS proxy takes addresses only.
+    pub(crate) proxy: Option<String>,
+    pub(crate) allow_private: bool,
+    pub(crate) plain: bool,
+    /// Our listeners, when the port is one of theirs.
+    pub(crate) own: Option<OwnAddresses>,
 }
 
 pub(crate) struct CheckedResolver {
@@ -42,14 +40,12 @@ pub(crate) struct CheckedResolver {
 
 impl Rules {
     fn check(&self, name: &str, address: SocketAddr) -> Result<(), AddressError> {
-        match self {
-            Rules::ToProxy => address::check_ip(address.ip(), &Policy { allow_private: true, own: &[] }),
-            Rules::ToProvider { allow_private, plain, own } => {
-                let own = own.as_ref().map(|own| own.load_full()).unwrap_or_default();
-                let policy = Policy { allow_private: *allow_private, own: &own };
-                address::check_resolved(name, address.ip(), *plain, &policy)
-            }
+        if self.proxy.as_deref().is_some_and(|proxy| proxy.eq_ignore_ascii_case(name)) {
+            return address::check_ip(address.ip(), &Policy { allow_private: true, own: &[] });
         }
+        let own = self.own.as_ref().map(|own| own.load_full()).unwrap_or_default();
+        let policy = Policy { allow_private: self.allow_private, own: &own };
+        address::check_resolved(name, address.ip(), self.plain, &policy)
     }
 }
 
@@ -57,6 +53,12 @@ impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (lookup, rules) = (Arc::clone(&self.lookup), self.rules.clone());
         let name = name.as_str().to_owned();
+        let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&name);
+        if let Ok(literal) = bare.parse::<IpAddr>() {
+            // No name, and judged with the URL it stands in: only the way through a SOCKS proxy brings one here.
+            let found = std::iter::once(SocketAddr::new(literal, 0));
+            return Box::pin(async move { Ok(Box::new(found) as Addrs) });
+        }
         Box::pin(async move {
             let found = lookup(name.clone()).await?;
             let mut refused = None;

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 pub struct Target {
     pub provider: Arc<catalog::Provider>,
     pub connection: ConnectionId,
-    /// Replaces the provider's base URL up to and with its version segment (decision 34).
+    /// Replaces the provider's base URL up to and with its version segment (specification's decision 34).
     pub base_url: Option<String>,
     /// Absent where none is needed.
     pub credential: Option<SecretString>,
@@ -25,6 +25,9 @@ pub struct Route {
     pub proxy: Option<Proxy>,
     /// The owner consented to private addresses (gateway specification, 8.6).
     pub allow_private: bool,
+    /// What was asked just before failed, and its server may be closing the connection that it kept: without TLS, where another
+    /// costs next to nothing, none that was kept is used.
+    pub fresh: bool,
 }
 
 /// An outgoing proxy. Its address may carry a password, so it is never printed in full.
@@ -32,7 +35,9 @@ pub struct Route {
 pub enum Proxy {
     /// What the operating system or the environment says, asked anew for each destination.
     System,
-    /// `http://` or `https://`, with or without user name and password.
+    /// One was asked for, and nobody can tell which: nothing goes out rather than past it.
+    Missing,
+    /// Of the form of [`domain::ProxyUrl`], password included.
     Url(String),
 }
 
@@ -47,6 +52,7 @@ impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Proxy::System => f.write_str("System"),
+            Proxy::Missing => f.write_str("Missing"),
             Proxy::Url(url) => {
                 let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
                 write!(f, "Url({})", host.as_deref().unwrap_or("unreadable"))
@@ -73,7 +79,8 @@ mod tests {
 
     #[test]
     fn the_password_of_a_proxy_is_not_printed() {
-        let route = Route { proxy: Some("http://me:hunter2@proxy.example:3128".into()), allow_private: false };
+        let route =
+            Route { proxy: Some("http://me:hunter2@proxy.example:3128".into()), allow_private: false, fresh: false };
         let printed = format!("{route:?}");
         assert!(printed.contains("proxy.example") && !printed.contains("hunter2"), "{printed}");
     }

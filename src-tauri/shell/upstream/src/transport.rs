@@ -12,12 +12,13 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use domain::Millis;
+use domain::{Millis, ProxyUrl};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -62,24 +63,32 @@ pub struct Options {
 
 /// The real network.
 pub struct HttpTransport {
-    connect_timeout: RwLock<Millis>,
+    connect_timeout: AtomicU64,
     own_addresses: OwnAddresses,
     lookup: Lookup,
     system_proxy: OnceLock<Matcher>,
     clients: RwLock<HashMap<ClientKey, reqwest::Client>>,
 }
 
-/// Requests that may share a client: same threads, same way out, same address rules.
+/// Requests that may share a client: same threads, same patience, same way out, same address rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ClientKey {
     runtime: runtime::Id,
+    /// One that is being made while this changes serves nobody who comes later.
+    connect_timeout: Millis,
     proxy: Option<String>,
     allow_private: bool,
     /// Plain http, for which a resolved address must be near.
     plain: bool,
+    /// Keeps no connection ([`Route::fresh`]).
+    fresh: bool,
     /// The port is one we listen on, so the resolver must recognise our own addresses.
     own_port: bool,
 }
+
+/// In the words of somebody who has the settings before them.
+const NO_ADDRESS: &str =
+    "network.proxyMode is custom, and network.proxyUrl is missing or cannot be read: enter it, or choose another mode";
 
 /// Routes in use at once are few; beyond this, the clients of forgotten proxies are let go.
 const MAX_CLIENTS: usize = 128;
@@ -102,7 +111,7 @@ impl HttpTransport {
     /// With another source of addresses than the operating system.
     pub fn with_lookup(options: Options, lookup: Lookup) -> Self {
         HttpTransport {
-            connect_timeout: RwLock::new(options.connect_timeout),
+            connect_timeout: AtomicU64::new(options.connect_timeout.as_millis()),
             own_addresses: options.own_addresses,
             lookup,
             system_proxy: OnceLock::new(),
@@ -112,10 +121,8 @@ impl HttpTransport {
 
     /// Applies to connections made from now on; requests under way are not disturbed.
     pub fn set_connect_timeout(&self, timeout: Millis) {
-        let mut current = self.connect_timeout.write();
-        if *current != timeout {
-            *current = timeout;
-            self.clients.write().clear();
+        if self.connect_timeout.swap(timeout.as_millis(), Ordering::Relaxed) != timeout.as_millis() {
+            self.clients.write().retain(|key, _| key.connect_timeout == timeout);
         }
     }
 
@@ -132,13 +139,11 @@ impl HttpTransport {
 
         let proxy = self.proxy_for(request.url(), route.proxy)?;
         let proxied = proxy.is_some();
-        let client = self.client(ClientKey {
-            runtime: runtime::Handle::current().id(),
-            proxy,
-            allow_private: route.allow_private,
-            plain: request.url().scheme() == "http",
-            own_port: own.iter().any(|own| Some(own.port()) == request.url().port_or_known_default()),
-        })?;
+        let plain = request.url().scheme() == "http";
+        let own_port = own.iter().any(|own| Some(own.port()) == request.url().port_or_known_default());
+        let fresh = plain && route.fresh;
+        let key = ClientKey { fresh, ..self.key(proxy, route.allow_private, plain, own_port) };
+        let client = self.client(key)?;
         let response = client
             .execute(request)
             .await
@@ -151,12 +156,25 @@ impl HttpTransport {
         match proxy {
             None => Ok(None),
             Some(Proxy::Url(proxy)) => Ok(Some(proxy)),
+            Some(Proxy::Missing) => Err(TransportError::Proxy(NO_ADDRESS.to_owned())),
             Some(Proxy::System) => {
                 let destination =
                     url.as_str().parse::<http::Uri>().map_err(|error| TransportError::Other(error.to_string()))?;
                 let matcher = self.system_proxy.get_or_init(Matcher::from_system);
                 Ok(matcher.intercept(&destination).map(|found| with_credentials(found.uri(), found.raw_auth())))
             }
+        }
+    }
+
+    fn key(&self, proxy: Option<String>, allow_private: bool, plain: bool, own_port: bool) -> ClientKey {
+        ClientKey {
+            runtime: runtime::Handle::current().id(),
+            connect_timeout: Millis::new(self.connect_timeout.load(Ordering::Relaxed)),
+            proxy,
+            allow_private,
+            plain,
+            fresh: false,
+            own_port,
         }
     }
 
@@ -173,17 +191,17 @@ impl HttpTransport {
     }
 
     fn new_client(&self, key: &ClientKey) -> Result<reqwest::Client, TransportError> {
-        let rules = match key.proxy {
-            Some(_) => Rules::ToProxy,
-            None => Rules::ToProvider {
-                allow_private: key.allow_private,
-                plain: key.plain,
-                own: key.own_port.then(|| Arc::clone(&self.own_addresses)),
-            },
+        let proxy = key.proxy.as_deref().map(checked_proxy).transpose()?;
+        let (proxy_host, proxy) = proxy.unzip();
+        let rules = Rules {
+            proxy: proxy_host,
+            allow_private: key.allow_private,
+            plain: key.plain,
+            own: key.own_port.then(|| Arc::clone(&self.own_addresses)),
         };
         let mut builder = reqwest::Client::builder()
             .no_proxy()
-            .connect_timeout((*self.connect_timeout.read()).into())
+            .connect_timeout(key.connect_timeout.into())
             .tcp_nodelay(true)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
@@ -191,13 +209,13 @@ impl HttpTransport {
             .gzip(true)
             .brotli(true)
             .pool_idle_timeout(if key.plain { PLAIN_IDLE_TIMEOUT } else { IDLE_TIMEOUT })
-            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
+            .pool_max_idle_per_host(if key.fresh { 0 } else { MAX_IDLE_CONNECTIONS })
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .http2_keep_alive_while_idle(false)
             .dns_resolver(Arc::new(CheckedResolver { lookup: Arc::clone(&self.lookup), rules }));
-        if let Some(proxy) = &key.proxy {
-            builder = builder.proxy(checked_proxy(proxy)?);
+        if let Some(proxy) = proxy {
+            builder = builder.proxy(proxy);
         }
         builder.build().map_err(|error| other(&error))
     }
@@ -213,23 +231,32 @@ impl Transport for HttpTransport {
     }
 }
 
-/// A proxy anywhere but at a forbidden address: a metadata service behind "proxy" is still a metadata service.
-fn checked_proxy(text: &str) -> Result<reqwest::Proxy, TransportError> {
+/// A proxy and its host, anywhere but at a forbidden address: a metadata service behind "proxy" is still a metadata service.
+fn checked_proxy(text: &str) -> Result<(String, reqwest::Proxy), TransportError> {
     let unusable = |why: &str| TransportError::Proxy(format!("its address is not usable ({why})"));
     let url = Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(unusable("it must start with http:// or https://"));
+    if !ProxyUrl::SCHEMES.contains(&url.scheme()) {
+        return Err(unusable("it must begin with http://, https://, socks5:// or socks5h://"));
     }
+    let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| unusable("it names no host"))?.to_owned();
     let literal = match url.host() {
         Some(url::Host::Ipv4(ip)) => Some(ip.into()),
         Some(url::Host::Ipv6(ip)) => Some(ip.into()),
-        Some(url::Host::Domain(_)) => None,
-        None => return Err(unusable("it names no host")),
+        // What the parser of URLs has of an address under a scheme it does not know.
+        Some(url::Host::Domain(name)) => name.parse().ok(),
+        None => None,
     };
     if let Some(ip) = literal {
         address::check_ip(ip, &Policy { allow_private: true, own: &[] })?;
     }
-    reqwest::Proxy::all(url).map_err(|_| unusable("the HTTP client does not accept it"))
+    let refused = || unusable("the HTTP client does not accept it");
+    // The client goes directly where it cannot read the address of its proxy, without a word.
+    let readable =
+        Matcher::builder().all(url.as_str()).build().intercept(&http::Uri::from_static("http://any")).is_some();
+    if !readable {
+        return Err(refused());
+    }
+    Ok((host, reqwest::Proxy::all(url).map_err(|_| refused())?))
 }
 
 /// Turns away a proxy's own refusals and encodings we cannot read, and gives the body our error type.
@@ -266,4 +293,29 @@ fn with_credentials(proxy: &http::Uri, credentials: Option<(&str, &str)>) -> Str
 /// A request or client that could not even be built.
 fn other(error: &reqwest::Error) -> TransportError {
     TransportError::from_reqwest(error, Phase::Head { proxied: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_was_being_made_while_its_time_out_changed_serves_nobody_afterwards() {
+        let (before, after) = (Millis::seconds(10), Millis::seconds(2));
+        let options = Options { connect_timeout: before, own_addresses: OwnAddresses::default() };
+        let transport = HttpTransport::new(options);
+        let keys = |transport: &HttpTransport| {
+            let mut known: Vec<_> = transport.clients.read().keys().map(|key| key.connect_timeout).collect();
+            known.sort_unstable();
+            known
+        };
+        transport.client(transport.key(None, false, true, false)).expect("a client");
+        transport.set_connect_timeout(after);
+        assert_eq!(keys(&transport), []);
+        // The late one: its key was made before the change.
+        let late = ClientKey { connect_timeout: before, ..transport.key(None, false, true, false) };
+        transport.client(late).expect("a client");
+        transport.client(transport.key(None, false, true, false)).expect("a client");
+        assert_eq!(keys(&transport), [after, before]);
+    }
 }

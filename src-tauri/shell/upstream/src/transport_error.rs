@@ -104,7 +104,7 @@ fn before_head(error: &reqwest::Error, proxied: bool) -> TransportError {
         return TransportError::Tls(explain_tls(tls));
     }
     if proxied && error.is_connect() {
-        return TransportError::Proxy(innermost(error));
+        return TransportError::Proxy(explain_proxy(innermost(error)));
     }
     if error.is_dns() {
         return TransportError::Dns;
@@ -155,6 +155,24 @@ fn from_io(kind: io::ErrorKind) -> Option<TransportError> {
         | io::ErrorKind::NotConnected
         | io::ErrorKind::UnexpectedEof => Some(TransportError::Reset),
         _ => None,
+    }
+}
+
+/// In the words of somebody who typed the address of a SOCKS proxy. The library keeps the type of these errors to itself.
+fn explain_proxy(detail: String) -> String {
+    match detail.strip_prefix("SOCKS error: ") {
+        None => detail,
+        Some("failed to create underlying connection") => "it cannot be reached, check its host and port".to_owned(),
+        Some("credentials not accepted" | "server does not support user/pass authentication") => {
+            "it wants a user name and password, or other ones".to_owned()
+        }
+        Some("server implements authentication incorrectly") => {
+            "it takes no user name and password, leave them out of its address".to_owned()
+        }
+        Some("io error during SOCKS handshake" | "failed parsing server response") => {
+            "it does not speak SOCKS5 on this port".to_owned()
+        }
+        Some(other) => format!("it answered: {other}"),
     }
 }
 

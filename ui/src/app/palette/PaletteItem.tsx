@@ -13,15 +13,18 @@ type PaletteItemProps = {
   hint?: string | undefined;
   /** What makes it one of a kind where labels repeat. */
   id?: string;
+  /** Of many of its kind: it stands behind what fits as well. */
+  minor?: boolean;
   /** Set apart, as model names are. */
   mono?: boolean;
   onSelect(): void;
 };
 
-export function PaletteItem({ icon: Icon, label, hint, id, mono = false, onSelect }: PaletteItemProps) {
+export function PaletteItem({ icon: Icon, label, hint, id, minor = false, mono = false, onSelect }: PaletteItemProps) {
   return (
     <Command.Item
       value={[hint, label, id].filter(Boolean).join(" ")}
+      keywords={minor ? [] : [label]}
       onSelect={onSelect}
       className="flex h-9 items-center gap-3 rounded-md px-2 data-[selected=true]:bg-selected"
     >

@@ -37,6 +37,7 @@ export function SettingsGroup({ run, search }: GroupProps & { search: string }) 
           key={key}
           id={`${key} ${wanted}`}
           icon={Settings2}
+          minor
           label={label}
           hint={under}
           onSelect={() => run(() => void navigate({ to: place, hash: key }))}

@@ -11,6 +11,7 @@ import { ErrorLine, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { TextArea } from "@/components/ui/input";
 import { useProviderNames } from "@/components/use-provider-names";
+import { WithIds } from "@/components/WithIds";
 import { useChange, useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
 
@@ -27,7 +28,7 @@ export function ComboTestPanel() {
 
   return (
     <SidePanel
-      title={words.title(combo?.name ?? "…")}
+      title={<WithIds text={words.title(combo?.name ?? "…")} ids={combo ? [combo.name] : []} />}
       subtitle={words.unsaved}
       onClose={() => void navigate({ to: "/combos/$comboId", params: { comboId } })}
       footer={

@@ -10,6 +10,7 @@ import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
+import { errorWords } from "@/lib/error-words";
 import { useCommit, useDraft } from "@/lib/hooks";
 
 /** Each pattern is saved by itself: it is no part of the combo, and other combos have theirs. */
@@ -88,7 +89,8 @@ function PatternRow({ mapping }: { mapping: ComboMapping }) {
 }
 
 function NewPattern({ comboId }: { comboId: string }) {
-  const words = useMessages().combos.patterns;
+  const messages = useMessages();
+  const words = messages.combos.patterns;
   const create = useChange("combo_mapping_create");
   const [text, setText] = useState("");
   const pattern = text.trim();
@@ -104,7 +106,7 @@ function NewPattern({ comboId }: { comboId: string }) {
     <div className="flex items-start gap-2 pt-3">
       <Field
         label={words.pattern}
-        error={create.error ? (create.error.field("pattern") ?? create.error.message) : undefined}
+        error={create.error ? (create.error.field("pattern") ?? errorWords(create.error, messages).title) : undefined}
         className="flex-1"
       >
         {(control) => (

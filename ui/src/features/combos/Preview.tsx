@@ -4,6 +4,7 @@ import type { ComboPreviewed, PreviewedRequest, PreviewedTarget, Strategy } from
 import { ErrorState, SkeletonRows } from "@/components/States";
 import { Input } from "@/components/ui/input";
 import { Switch } from "@/components/ui/switch";
+import { WithIds } from "@/components/WithIds";
 import { useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { now } from "@/lib/clock";
@@ -177,11 +178,13 @@ function Sentence({ preview: { strategy, targets, answer }, readAt }: { preview:
   return (
     <div className="pt-4" aria-live="polite">
       <p className="break-words font-medium">
-        {first
-          ? firstWords(strategy, first, open.length, words)
-          : ends.length > 0
-            ? words.noneUntil(when(Math.min(...ends)))
-            : words.none}
+        {first ? (
+          <WithIds text={firstWords(strategy, first, open.length, words)} ids={[first.model]} />
+        ) : ends.length > 0 ? (
+          words.noneUntil(when(Math.min(...ends)))
+        ) : (
+          words.none
+        )}
       </p>
       {open.length > 1 && drawsLots(strategy) && <p className="mt-1 text-ink-faint text-xs">{words.chance}</p>}
       {strategy === "auto" && isOutscored(open) && <p className="mt-1 text-ink-faint text-xs">{words.variety}</p>}

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import { useId } from "react";
 import type { ComboStep, Strategy } from "@/bindings";
+import { ChoiceList } from "@/components/ChoiceList";
 import { Field, FieldRow } from "@/components/Field";
 import { buttonClass } from "@/components/ui/button";
 import { controlClass, Input, TextArea } from "@/components/ui/input";
@@ -128,7 +129,8 @@ type Choice = "any" | "some" | "one";
 
 /** Which of the provider's connections may serve the step. */
 function Accounts({ step, onChange }: { step: ModelStep; onChange(step: ComboStep): void }) {
-  const words = useMessages().combos;
+  const messages = useMessages();
+  const words = messages.combos;
   const nameOf = useProviderNames();
   const read = useRead("connections_list", { provider: step.providerId });
   const connections = read.data?.connections ?? [];
@@ -177,30 +179,25 @@ function Accounts({ step, onChange }: { step: ModelStep; onChange(step: ComboSte
             />
           )}
           {choice === "some" && (
-            <ul className="mt-1 flex max-h-48 w-full flex-col overflow-y-auto">
-              {connections.map(({ id, name }) => (
-                <li key={id}>
-                  <label className="flex min-h-7 items-center gap-2">
-                    <input
-                      type="checkbox"
-                      className="size-4 shrink-0"
-                      checked={allowedConnectionIds.includes(id)}
-                      onChange={({ target }) =>
-                        permit(
-                          null,
-                          target.checked
-                            ? [...allowedConnectionIds, id]
-                            : allowedConnectionIds.filter((other) => other !== id),
-                        )
-                      }
-                    />
-                    <span className="min-w-0 truncate" title={name}>
-                      {name}
-                    </span>
-                  </label>
-                </li>
-              ))}
-            </ul>
+            <div className="mt-1 w-full max-w-120">
+              <ChoiceList
+                known={connections.map(({ id, name }) => ({ id, name }))}
+                chosen={allowedConnectionIds}
+                gone={
+                  read.data
+                    ? allowedConnectionIds.filter((id) => !connections.some((connection) => connection.id === id))
+                    : []
+                }
+                none={null}
+                filterLabel={messages.connections.filter}
+                onToggle={(id, on) =>
+                  permit(
+                    null,
+                    on ? [...allowedConnectionIds, id] : allowedConnectionIds.filter((other) => other !== id),
+                  )
+                }
+              />
+            </div>
           )}
         </>
       )}

@@ -63,6 +63,7 @@ export function useComboColumns(actions: Actions): Column<Combo>[] {
       id: "answered",
       header: columns.answered,
       width: "76px",
+      snug: true,
       align: "end",
       cell: ({ id }) => <Answered comboId={id} />,
     },

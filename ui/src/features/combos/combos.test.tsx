@@ -1,5 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
+import { newStep } from "@/lib/combo-draft";
 import { combo, comboWorld, modelStep } from "@/test/combo-world";
 import { fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
@@ -8,6 +9,12 @@ import { world } from "@/test/world";
 const team = combo("team", { models: [modelStep("s1", "anthropic/claude"), modelStep("s2", "openai/gpt")] });
 const spare = combo("spare", { strategy: "round-robin", isHidden: true });
 const other = combo("other", { strategy: "weighted", isActive: false });
+const alias = (name: string, target: string) => ({
+  id: name,
+  alias: name,
+  target,
+  createdAt: "2026-01-01T00:00:00.000Z",
+});
 const gateway = (...combos: (typeof team)[]) => ({ ...world(), ...comboWorld({ combos }) });
 
 const importButton = () => within(screen.getByRole("complementary")).getByRole("button", { name: "Import" });
@@ -67,6 +74,23 @@ describe("the list of combos", () => {
   });
 
   it("says who leads to a combo that cannot be deleted", async () => {
+    const parent = combo("parent", { models: [newStep({ kind: "combo-ref", comboName: "team" })] });
+    const host = fakeHost({
+      ...gateway(team, parent),
+      aliases_list: () => ({ aliases: [alias("best", "team"), alias("cheap", "openai/gpt")] }),
+      combo_delete: () => refuse({ code: "conflict", message: "team is still used by the combo parent" }),
+    });
+    const { user, path } = open("/combos", host);
+    await user.click(await screen.findByRole("button", { name: "Actions for team" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Delete" }));
+    const dialog = await screen.findByRole("dialog", { name: "team is still in use" });
+    expect(dialog).toHaveTextContent(/parent\s*a step of this combo.*best\s*a model name/);
+    expect(dialog).not.toHaveTextContent(/cheap|still used by/);
+    await user.click(within(dialog).getByRole("link", { name: "parent" }));
+    await waitFor(() => expect(path()).toBe("/combos/id-parent"));
+  });
+
+  it("says it in the gateway's words where it knows no better", async () => {
     const host = fakeHost({
       ...gateway(team),
       combo_delete: () => refuse({ code: "conflict", message: "“other” leads to it in step 3" }),

@@ -172,8 +172,12 @@ describe("the editor", () => {
     ];
     const host = fakeHost({ ...gateway(team), combo_get: () => ({ combo: team, warnings }) });
     open("/combos/id-team", host);
-    expect(await screen.findByText(/There is also a model called openrouter\/team/)).toBeVisible();
-    expect(screen.getByText(/The catalogue does not know openai\/gpt/)).toBeVisible();
+    expect((await screen.findByText("openrouter/team")).parentElement).toHaveTextContent(
+      /^There is also a model called openrouter\/team/,
+    );
+    expect(screen.getByText("openai/gpt", { selector: "p *" }).parentElement).toHaveTextContent(
+      /^The catalogue does not know openai\/gpt/,
+    );
     expect(screen.queryByRole("alert")).toBeNull();
   });
 

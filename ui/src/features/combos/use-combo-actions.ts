@@ -8,7 +8,7 @@ import { useMessages } from "@/i18n";
 import { copyName, toDraft } from "@/lib/combo-draft";
 
 /** A combo that something else leads to, and what the gateway says about that. */
-export type InUse = { readonly name: string; readonly message: string };
+export type InUse = { readonly combo: Combo; readonly message: string };
 
 export function useComboActions() {
   const messages = useMessages();
@@ -58,7 +58,7 @@ export function useComboActions() {
           });
         },
         (error) => {
-          if (error.code === "conflict") setInUse({ name: combo.name, message: error.message });
+          if (error.code === "conflict") setInUse({ combo, message: error.message });
           else report(error);
         },
       ),

@@ -3,15 +3,15 @@ import { Link } from "@tanstack/react-router";
 import { KeyRound, RotateCcw } from "lucide-react";
 import type { Breaker, Connection, ConnectionDetail, Lockout } from "@/bindings";
 import { BreakerBadge } from "@/components/BreakerBadge";
+import { Cause, type Said } from "@/components/Cause";
 import { Fact, Facts } from "@/components/Facts";
-import { LongText } from "@/components/LongText";
 import { notify, useReportError } from "@/components/notify";
 import { BackIn, RelativeTime } from "@/components/Time";
 import { Button } from "@/components/ui/button";
 import { useBreakerReset } from "@/components/use-breaker-reset";
 import { WhyNot } from "@/components/WhyNot";
 import { useChange } from "@/host/queries";
-import { useFormat, useMessages } from "@/i18n";
+import { type Messages, useFormat, useMessages } from "@/i18n";
 import { breakerNow, opensAt } from "@/lib/breaker";
 import { connectionState, type State, type StateWord } from "@/lib/connection-state";
 import { errorType } from "@/lib/error-type";
@@ -92,8 +92,8 @@ function Trouble({ connection, onReplaceKey }: { connection: Connection; onRepla
     return (
       <div className="flex flex-col items-start gap-2.5 rounded-md bg-sunken px-3 py-2.5">
         <div>
-          <h4 className="text-ink-faint">{words.lastError}</h4>
-          <LongText text={connection.lastError ?? ""} />
+          <h4>{messages.connectionHealth.stillAsked}</h4>
+          <Cause cause={causeOf(connection)} />
         </div>
         {clear}
       </div>
@@ -102,7 +102,8 @@ function Trouble({ connection, onReplaceKey }: { connection: Connection; onRepla
   return (
     <WhyNot
       mechanism={mechanisms[mechanismOf(state)]}
-      reason={connection.lastError ?? messages.state[word]}
+      reason={reasonOf(word, messages)}
+      cause={causeOf(connection)}
       until={state === "cooling" ? connection.rateLimitedUntil : null}
       action={
         <>
@@ -117,6 +118,31 @@ function Trouble({ connection, onReplaceKey }: { connection: Connection; onRepla
       }
     />
   );
+}
+
+/** Why it is passed by, in the sentence that the story of a request has for it. */
+function reasonOf(word: StateWord, messages: Messages): string {
+  const { reasons } = messages.requests.story;
+  switch (word) {
+    case "cooling":
+      return reasons.unavailable;
+    case "noKey":
+      return reasons.credential_gate;
+    case "banned":
+      return reasons.banned;
+    case "expired":
+    case "keyRefused":
+      return reasons.expired;
+    case "creditsExhausted":
+      return reasons.credits_exhausted;
+    default:
+      return messages.state[word];
+  }
+}
+
+/** What the provider said last. */
+function causeOf({ errorCode, lastError, lastErrorAt }: Connection): Said | null {
+  return lastError ? { status: errorCode, message: lastError, at: lastErrorAt } : null;
 }
 
 /** Whether another key is what helps. */
@@ -160,26 +186,21 @@ function LastError({ connection, at }: { connection: Connection; at: string }) {
   const messages = useMessages();
   const words = messages.connectionHealth;
   const now = useNow();
-  const { errorCode, lastError, lastErrorType } = connection;
-  // Above, its words are the reason already.
-  const told = connectionState(connection, now).state !== "ready";
+  const { lastErrorType } = connection;
+  // Above, the provider's words are told already.
+  const { state, word } = connectionState(connection, now);
+  const cause = state === "ready" || word === "off" ? causeOf(connection) : null;
   return (
     <Fact label={words.lastError}>
-      {!told && lastError && (
-        <span className="block">
-          <LongText text={lastError} />
-        </span>
+      {lastErrorType ? <span title={lastErrorType}>{errorType(lastErrorType, messages)}</span> : words.otherError}
+      {cause ? (
+        <Cause cause={cause} />
+      ) : (
+        <>
+          {" "}
+          · <RelativeTime at={at} />
+        </>
       )}
-      <span className={told ? "" : "text-ink-faint text-xs"}>
-        {errorCode !== null && `HTTP ${errorCode} · `}
-        {lastErrorType && (
-          <>
-            <span title={lastErrorType}>{errorType(lastErrorType, messages)}</span>
-            {" · "}
-          </>
-        )}
-        <RelativeTime at={at} />
-      </span>
     </Fact>
   );
 }

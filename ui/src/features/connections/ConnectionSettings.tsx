@@ -7,6 +7,7 @@ import { notify } from "@/components/notify";
 import { ErrorLine } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { useConnectionModels } from "@/components/use-connection-models";
+import { WithIds } from "@/components/WithIds";
 import { useChange } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { lines } from "@/lib/lines";
@@ -164,7 +165,9 @@ function Credential({ connection, provider, replacing, onReplacing }: Props) {
 function CredentialState({ connection }: { connection: Connection }) {
   const words = useMessages().connections;
   const { credentialTail: tail } = connection;
-  if (connection.hasCredential) return <span>{tail ? words.keySet(tail) : words.keyIsSet}</span>;
+  if (connection.hasCredential) {
+    return <span>{tail ? <WithIds text={words.keySet(tail)} ids={[tail]} /> : words.keyIsSet}</span>;
+  }
   if (connection.authType === "none") return <span className="text-ink-soft">{words.keyNotNeeded}</span>;
   return <span className="text-blocked">{words.keyMissing}</span>;
 }

@@ -103,7 +103,7 @@ describe("a connection's panel", () => {
   it("says why it is left out and until when", async () => {
     open(at, fakeHost(world({ connections: [cooling] })));
     const why = await screen.findByRole("region", { name: "Why it is left out" });
-    expect(why).toHaveTextContent("429 rate limit");
+    expect(why).toHaveTextContent(/Reason\s*It failed a moment ago and rests\.\s*429 rate limit/);
     expect(why).toHaveTextContent(/\(2:\d\d\)/);
   });
 
@@ -133,7 +133,7 @@ describe("a connection's panel", () => {
     });
     const { user } = open(at, host);
     const health = within(await screen.findByRole("region", { name: "Health" }));
-    expect(health.getByText("HTTP 429 ·", { exact: false })).toHaveTextContent(/Rate limit/);
+    expect(health.getByText("Last error").nextSibling).toHaveTextContent(/^Rate limit · /);
     expect(health.getByText("Backoff level").nextSibling).toHaveTextContent("3");
     expect(health.queryByText("gone")).not.toBeInTheDocument();
     expect(health.getByRole("region", { name: "Why it is left out: Anthropic" })).toHaveTextContent(/\(0:\d\d\)/);

@@ -92,6 +92,7 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
       id: "backoff",
       header: words.columns.backoff,
       width: "48px",
+      snug: true,
       align: "end",
       cell: ({ backoffLevel }) => (
         <span
@@ -114,8 +115,10 @@ function useColumns({ selection, nameOf, busy, onClear }: CooldownTableProps): C
               .filter(Boolean)
               .join("\n")}
           >
-            {errorCode !== null && `${errorCode} `}
-            {lastError ?? errorType(lastErrorType ?? "", messages)}
+            {lastErrorType ? errorType(lastErrorType, messages) : messages.connectionHealth.otherError}{" "}
+            <span className="text-ink-faint text-xs">
+              {[errorCode, lastError].filter((part) => part !== null).join(" ")}
+            </span>
           </span>
         ) : (
           <span className="text-ink-faint">–</span>

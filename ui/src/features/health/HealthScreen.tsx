@@ -1,15 +1,16 @@
 /** Is every provider well? Their breakers with the last hour, and the facts of the gateway itself. */
-import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import type { BreakerDetail } from "@/bindings";
 import { BreakerBadge, BreakerRibbon } from "@/components/BreakerBadge";
 import { Confirm } from "@/components/Confirm";
 import { type Column, DataTable } from "@/components/DataTable";
 import { Section } from "@/components/Field";
+import { FirstStep } from "@/components/FirstStep";
 import { notify, useReportError } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
-import { Button, buttonClass } from "@/components/ui/button";
+import { Button } from "@/components/ui/button";
 import { useBreakerReset } from "@/components/use-breaker-reset";
 import { useChange, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
@@ -45,15 +46,7 @@ export function HealthScreen() {
           {breakers.isPending && <SkeletonRows rows={4} />}
           {breakers.error && <ErrorState error={breakers.error} onRetry={() => void breakers.refetch()} />}
           {breakers.data && live.length === 0 && (
-            <EmptyState
-              title={words.emptyTitle}
-              help={words.emptyHelp}
-              action={
-                <Link to="/settings/agents" className={buttonClass()}>
-                  {messages.home.connectAgent}
-                </Link>
-              }
-            />
+            <EmptyState title={words.emptyTitle} help={words.emptyHelp} action={<FirstStep quiet />} />
           )}
           {live.length > 0 && (
             <DataTable
@@ -161,7 +154,7 @@ function useColumns(readAt: number): Column<BreakerDetail>[] {
           <span>{words.now}</span>
         </span>
       ),
-      width: "minmax(140px, 2fr)",
+      width: "minmax(96px, 2fr)",
       cell: ({ providerName, state, transitions }) => (
         <BreakerRibbon provider={providerName} state={state} transitions={transitions} from={now - HOUR_MS} to={now} />
       ),

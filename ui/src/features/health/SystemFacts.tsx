@@ -4,7 +4,7 @@ import { StatusBadge } from "@/components/StatusBadge";
 import { Elapsed } from "@/components/Time";
 import { useRead } from "@/host/queries";
 import { useFormat, useMessages } from "@/i18n";
-import { countStates } from "@/lib/connection-state";
+import { countStates, needingAttention } from "@/lib/connection-state";
 import { useNow } from "@/lib/use-now";
 
 /** The gateway itself: what it is, how long it runs, what it does right now. */
@@ -20,11 +20,12 @@ export function SystemFacts() {
   const { status, system, uptime, timestamp, store } = health.data;
   const connections = list.data?.connections ?? [];
   const counts = countStates(connections, now);
+  const attention = needingAttention(counts);
   const told = [
-    words.connectionsOf(counts.ready, connections.length),
+    connections.length > 0 ? words.connectionsOf(counts.ready, connections.length) : messages.providers.counts.none,
     counts.degraded > 0 && words.failing(counts.degraded),
     counts.cooling > 0 && messages.home.cooling(counts.cooling),
-    counts.attention > 0 && messages.home.attention(counts.attention),
+    attention > 0 && messages.home.attention(attention),
     counts.off > 0 && words.off(counts.off),
   ];
   return (

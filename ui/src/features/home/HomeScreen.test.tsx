@@ -70,6 +70,23 @@ describe("Home", () => {
     expect(screen.getByText("disk full")).toBeVisible();
   });
 
+  it("says once that the gateway is gone, and reads everything when it is back", async () => {
+    let gone = true;
+    const unless = <T,>(answer: T) => (gone ? refuse({ code: "gateway_unreachable" }) : answer);
+    const host = fakeHost({
+      ...world(),
+      connections_list: () => unless({ connections: [connection("c1")] }),
+      requests_list: () => unless({ requests: [request("r1")], nextCursor: null }),
+    });
+    const { user } = open("/home", host);
+    expect(await screen.findByRole("alert")).toHaveTextContent(/^The gateway does not answer.*Start OmniRoute/);
+    expect(screen.getAllByRole("alert")).toHaveLength(1);
+    gone = false;
+    await user.click(screen.getByRole("button", { name: "Try again" }));
+    expect(await screen.findByRole("heading", { name: "1 connection ready" })).toBeVisible();
+    expect(await screen.findByRole("heading", { name: "Last requests" })).toBeVisible();
+  });
+
   it("is accessible", async () => {
     const { container } = open(
       "/home",

@@ -1,17 +1,19 @@
 /** Is everything fine? One sentence, the address to point agents at, and the last requests. */
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ArrowRight } from "lucide-react";
 import { CopyButton } from "@/components/CopyButton";
+import { FirstStep, useIsNew } from "@/components/FirstStep";
 import { RequestStrip } from "@/components/RequestStrip";
 import { StateSign } from "@/components/StateSign";
 import { EmptyState, ErrorState, Skeleton, SkeletonRows } from "@/components/States";
-import { buttonClass } from "@/components/ui/button";
+import { Button } from "@/components/ui/button";
 import { usePreferences } from "@/host/preferences";
 import { useLive, useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { baseUrl } from "@/lib/addresses";
 import { breakerNow } from "@/lib/breaker";
-import { countStates, type State, type StateCounts } from "@/lib/connection-state";
+import { countStates, needingAttention, type State, type StateCounts } from "@/lib/connection-state";
 import type { Format } from "@/lib/format";
 import { useNow } from "@/lib/use-now";
 import { SetupChecklist } from "./SetupChecklist";
@@ -32,7 +34,8 @@ export function HomeScreen() {
         <Figures />
       </div>
       {!preferences.onboarded && <SetupChecklist />}
-      <section className="mt-10" aria-labelledby="last-requests">
+      {/* That nobody answers is the sentence above. */}
+      <section className="mt-10" aria-labelledby="last-requests" hidden={requests.error?.unreachable}>
         <div className="mb-1 flex items-baseline justify-between">
           <h2 id="last-requests" className="font-semibold text-md">
             {messages.home.lastRequests}
@@ -60,25 +63,8 @@ export function HomeScreen() {
 /** What is missing before a request can come in. */
 function NoRequests() {
   const words = useMessages().home;
-  const connections = useRead("connections_list", {});
-  const isNew = connections.data?.connections.length === 0;
-  return (
-    <EmptyState
-      title={words.noRequests}
-      help={isNew ? words.startSetupHelp : words.noRequestsHelp}
-      action={
-        isNew ? (
-          <Link to="/setup" className={buttonClass({ variant: "primary" })}>
-            {words.startSetup}
-          </Link>
-        ) : (
-          <Link to="/settings/agents" className={buttonClass({ variant: "secondary" })}>
-            {words.connectAgent}
-          </Link>
-        )
-      }
-    />
-  );
+  const help = useIsNew() ? words.startSetupHelp : words.noRequestsHelp;
+  return <EmptyState title={words.noRequests} help={help} action={<FirstStep quiet />} />;
 }
 
 /** “4 connections ready, 1 cooling until 14:32”. */
@@ -86,6 +72,7 @@ function Sentence() {
   const messages = useMessages();
   const format = useFormat();
   const now = useNow();
+  const client = useQueryClient();
   const connections = useRead("connections_list", {});
   const breakers = useRead("breakers_list", null);
   if (connections.isPending) {
@@ -103,6 +90,7 @@ function Sentence() {
   const { state, text } = connections.error
     ? { state: "blocked" as const, text: messages.home.unreachable }
     : sentence(counts, stopped, messages, format);
+  if (connections.error?.unreachable) return <Unreachable onRetry={() => void client.refetchQueries()} />;
   return (
     // The link follows the last word; under a sentence of two lines it begins where the sentence does.
     <div className="relative flex flex-wrap items-baseline gap-x-4 gap-y-1 pl-7">
@@ -113,8 +101,24 @@ function Sentence() {
       {stopped > 0 ? (
         <Why to="/monitoring/health" />
       ) : (
-        counts.attention + counts.cooling + counts.degraded > 0 && <Why to="/monitoring/cooldowns" />
+        needingAttention(counts) + counts.cooling + counts.degraded > 0 && <Why to="/monitoring/cooldowns" />
       )}
+    </div>
+  );
+}
+
+function Unreachable({ onRetry }: { onRetry(): void }) {
+  const messages = useMessages();
+  return (
+    <div role="alert" className="pl-7">
+      <h1 className="relative font-semibold text-xl tracking-tight">
+        <StateSign state="blocked" className="absolute top-2.75 -left-7 size-4" />
+        {messages.home.unreachable}
+      </h1>
+      <p className="mt-1 text-ink-soft">{messages.errors.unreachableHelp}</p>
+      <Button className="mt-3" onClick={onRetry}>
+        {messages.common.retry}
+      </Button>
     </div>
   );
 }
@@ -136,7 +140,8 @@ function sentence(
   format: Format,
 ): { state: State; text: string } {
   const words = messages.home;
-  const total = counts.ready + counts.degraded + counts.cooling + counts.attention + counts.off;
+  const attention = needingAttention(counts);
+  const total = counts.ready + counts.degraded + counts.cooling + attention + counts.off;
   if (total === 0) return { state: "terminal", text: words.noConnection };
   const parts = [counts.ready > 0 ? words.ready(counts.ready) : words.noneReady];
   if (counts.degraded > 0) parts.push(words.failing(counts.degraded));
@@ -147,7 +152,7 @@ function sentence(
         : words.coolingUntil(counts.cooling, format.clock(counts.nextBack)),
     );
   }
-  if (counts.attention > 0) parts.push(words.attention(counts.attention));
+  if (attention > 0) parts.push(words.attention(attention));
   if (stopped > 0) parts.push(words.stopped(stopped));
   const state = worst(counts);
   return { state: state === "ready" && stopped > 0 ? "degraded" : state, text: parts.join(", ") };
@@ -155,7 +160,7 @@ function sentence(
 
 function worst(counts: StateCounts): State {
   if (counts.ready === 0) return counts.cooling > 0 ? "cooling" : "blocked";
-  return counts.degraded + counts.attention > 0 ? "degraded" : "ready";
+  return counts.degraded + needingAttention(counts) > 0 ? "degraded" : "ready";
 }
 
 function Address() {

@@ -5,6 +5,7 @@ import { Field } from "@/components/Field";
 import { IconButton } from "@/components/ui/button";
 import { TextArea } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
+import { useProviderNames } from "@/components/use-provider-names";
 import type { HostError } from "@/host";
 import { useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -60,7 +61,8 @@ function Matching({ patterns }: { patterns: readonly string[] }) {
 }
 
 function AllowedCombos({ fields, set, error }: PartProps) {
-  const words = useMessages().keys;
+  const messages = useMessages();
+  const words = messages.keys;
   const id = useId();
   const combos = useRead("combos_list", { includeHidden: true });
   const own = combos.data?.combos.map(({ name }) => ({ id: name, name })) ?? [];
@@ -68,8 +70,9 @@ function AllowedCombos({ fields, set, error }: PartProps) {
     <AllowList
       id={id}
       title={words.allowedCombos}
-      words={{ all: words.allCombos, some: words.someCombos, none: words.noCombos }}
+      words={{ all: words.allCombos, some: words.someCombos, none: words.noCombos, filter: messages.combos.filter }}
       chosen={fields.combos}
+      mono
       known={[...own, { id: "auto", name: "auto", about: words.autoCombo }]}
       error={error}
       onChange={(chosen) => set({ combos: chosen })}
@@ -78,9 +81,11 @@ function AllowedCombos({ fields, set, error }: PartProps) {
 }
 
 function AllowedConnections({ fields, set, error }: PartProps) {
-  const words = useMessages().keys;
+  const messages = useMessages();
+  const words = messages.keys;
   const id = useId();
   const connections = useRead("connections_list", {});
+  const providerName = useProviderNames();
   const known = connections.data?.connections ?? [];
   const change = (chosen: readonly string[] | null) =>
     // Who may not be used cannot be preferred either.
@@ -89,9 +94,14 @@ function AllowedConnections({ fields, set, error }: PartProps) {
     <AllowList
       id={id}
       title={words.allowedConnections}
-      words={{ all: words.allConnections, some: words.someConnections, none: words.noConnections }}
+      words={{
+        all: words.allConnections,
+        some: words.someConnections,
+        none: words.noConnections,
+        filter: messages.connections.filter,
+      }}
       chosen={fields.connections}
-      known={known.map((connection) => ({ id: connection.id, name: connection.name, about: connection.provider }))}
+      known={known.map(({ id: one, name, provider }) => ({ id: one, name, about: providerName(provider) }))}
       error={needsConnections(fields) ? words.leaseNeedsConnection : error}
       onChange={change}
     />
@@ -101,6 +111,7 @@ function AllowedConnections({ fields, set, error }: PartProps) {
 function PreferredConnections({ fields, set, error }: PartProps) {
   const words = useMessages().keys;
   const connections = useRead("connections_list", {});
+  const providerName = useProviderNames();
   const known = connections.data?.connections ?? [];
   const nameOf = (id: string) => known.find((connection) => connection.id === id)?.name ?? id;
   const chosen = fields.preferred;
@@ -152,7 +163,7 @@ function PreferredConnections({ fields, set, error }: PartProps) {
             disabled={left.length === 0}
             options={[
               { value: "", label: words.prefer },
-              ...left.map(({ id, name, provider }) => ({ value: id, label: `${name} (${provider})` })),
+              ...left.map(({ id, name, provider }) => ({ value: id, label: `${name} (${providerName(provider)})` })),
             ]}
             onChange={(id) => id !== "" && set({ preferred: [...chosen, id] })}
           />

@@ -68,7 +68,7 @@ function useColumns(): Column<Key>[] {
     {
       id: "name",
       header: heads.name,
-      width: "minmax(120px, 2fr)",
+      width: "minmax(120px, 2.6fr)",
       cell: (key) => (
         <span className="font-medium" title={key.name}>
           {key.name}
@@ -79,6 +79,7 @@ function useColumns(): Column<Key>[] {
       id: "key",
       header: heads.key,
       width: "64px",
+      snug: true,
       cell: (key) => (
         <code className="font-mono text-ink-soft" title={words.endsIn(key.tail)}>
           …{key.tail}
@@ -86,7 +87,7 @@ function useColumns(): Column<Key>[] {
       ),
     },
     { id: "state", header: heads.state, width: "minmax(96px, 0.7fr)", cell: (key) => <KeyBadge apiKey={key} /> },
-    { id: "opens", header: heads.opens, width: "minmax(88px, 1.4fr)", cell: (key) => <Opens apiKey={key} /> },
+    { id: "opens", header: heads.opens, width: "minmax(88px, 1fr)", cell: (key) => <Opens apiKey={key} /> },
     { id: "used", header: heads.used, width: "104px", cell: (key) => <NearestLimit apiKey={key} /> },
     {
       id: "created",
@@ -99,6 +100,7 @@ function useColumns(): Column<Key>[] {
       id: "lastUsed",
       header: heads.lastUsed,
       width: "104px",
+      snug: true,
       cell: (key) =>
         key.lastUsedAt ? (
           <RelativeTime at={key.lastUsedAt} className="text-ink-soft" />

@@ -1,5 +1,5 @@
 /** What the parts of the form about a key share. */
-import { Choice } from "@/components/Choice";
+import { ChoiceList } from "@/components/ChoiceList";
 import { Segmented } from "@/components/ui/segmented";
 import type { KeyFields } from "@/lib/key-draft";
 
@@ -9,16 +9,18 @@ type AllowListProps = {
   id: string;
   title: string;
   /** “All”, “Only these”. */
-  words: { all: string; some: string; none: string };
+  words: { all: string; some: string; none: string; filter: string };
   /** Nothing stands for all. */
   chosen: readonly string[] | null;
   known: readonly { readonly id: string; readonly name: string; readonly about?: string }[];
+  /** Their names are ids that agents ask for. */
+  mono?: boolean;
   error: string | undefined;
   onChange(chosen: readonly string[] | null): void;
 };
 
 /** All of something, or only what is ticked. */
-export function AllowList({ id, title, words, chosen, known, error, onChange }: AllowListProps) {
+export function AllowList({ id, title, words, chosen, known, mono = false, error, onChange }: AllowListProps) {
   // What was deleted since still stands in the key, and can be taken out of it.
   const gone = (chosen ?? []).filter((name) => !known.some((item) => item.id === name));
   const toggle = (item: string, on: boolean) =>
@@ -37,22 +39,15 @@ export function AllowList({ id, title, words, chosen, known, error, onChange }: 
         onChange={(which) => onChange(which === "all" ? null : [])}
       />
       {chosen !== null && (
-        <div className="max-h-60 overflow-y-auto rounded-md border border-line py-1">
-          {known.length === 0 && <p className="px-3 py-1.5 text-ink-faint">{words.none}</p>}
-          {known.map((item) => (
-            <Choice key={item.id} checked={chosen.includes(item.id)} onToggle={(on) => toggle(item.id, on)}>
-              <span className="truncate" title={item.name}>
-                {item.name}
-              </span>
-              {item.about && <span className="ml-auto shrink-0 text-ink-faint">{item.about}</span>}
-            </Choice>
-          ))}
-          {gone.map((lost) => (
-            <Choice key={lost} checked onToggle={(on) => toggle(lost, on)}>
-              <code className="truncate font-mono text-ink-faint line-through">{lost}</code>
-            </Choice>
-          ))}
-        </div>
+        <ChoiceList
+          known={known}
+          chosen={chosen}
+          gone={gone}
+          none={words.none}
+          filterLabel={words.filter}
+          mono={mono}
+          onToggle={toggle}
+        />
       )}
       {error && (
         <p id={id} className="text-blocked text-xs">

@@ -10,6 +10,7 @@ import { SidePanel } from "@/components/SidePanel";
 import { ErrorLine, ErrorState, Gone, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
+import { WithIds } from "@/components/WithIds";
 import type { HostError } from "@/host";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
@@ -83,7 +84,7 @@ function LoadedPanel({ alias, onClose }: { alias: Alias; onClose(): void }) {
 
   return (
     <NameForm
-      title={words.editTitle(alias.alias)}
+      title={<WithIds text={words.editTitle(alias.alias)} ids={[alias.alias]} />}
       onClose={onClose}
       alias={alias.alias}
       target={alias.target}
@@ -112,7 +113,7 @@ function LoadedPanel({ alias, onClose }: { alias: Alias; onClose(): void }) {
 }
 
 type NameFormProps = {
-  title: string;
+  title: ReactNode;
   onClose(): void;
   alias: string;
   target: string;

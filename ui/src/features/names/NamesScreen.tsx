@@ -77,11 +77,13 @@ export function NamesScreen() {
             onOpen={({ id }) => void navigate({ to: "/settings/names/$nameId", params: { nameId: id } })}
           />
         )}
-        <div className="mt-10 max-w-[760px]">
-          <Section title={messages.traffic.finding.title} help={messages.traffic.finding.help}>
-            <SettingFields paths={["routing.defaultModel", "routing.providerOrder", "routing.modelPrefixMode"]} />
-          </Section>
-        </div>
+        {!aliases.error && (
+          <div className="mt-10 max-w-[760px]">
+            <Section title={messages.traffic.finding.title} help={messages.traffic.finding.help}>
+              <SettingFields paths={["routing.defaultModel", "routing.providerOrder", "routing.modelPrefixMode"]} />
+            </Section>
+          </div>
+        )}
       </ListScreen>
       <Outlet />
     </>

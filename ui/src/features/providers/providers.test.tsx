@@ -23,12 +23,14 @@ describe("Providers", () => {
     const connections = [
       connection("c1"),
       connection("c2", { hasCredential: false }),
+      connection("c4", { testStatus: "banned" }),
       connection("c3", { provider: "ollama", authType: "none", hasCredential: false, isActive: false }),
     ];
     open("/providers", fakeHost(world({ connections })), { preferences: { language: "it" } });
     const row = (await screen.findByText("Anthropic")).closest("[role=row]") as HTMLElement;
     expect(within(row).getByText("1 pronta")).toBeVisible();
-    expect(within(row).getByText("1 da sistemare")).toBeVisible();
+    expect(within(row).getByText("1 senza chiave").parentElement).toHaveClass("text-blocked");
+    expect(within(row).getByText("1 fuori servizio").parentElement).toHaveClass("text-terminal");
     expect(screen.getByText("Su questo computer")).toBeVisible();
     expect(screen.getByText("1 spenta")).toBeVisible();
   });

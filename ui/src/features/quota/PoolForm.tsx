@@ -2,7 +2,7 @@
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import type { QuotaPreset } from "@/bindings";
-import { Choice } from "@/components/Choice";
+import { ChoiceList } from "@/components/ChoiceList";
 import { Field } from "@/components/Field";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
@@ -19,10 +19,11 @@ type PoolFormProps = { fields: PoolFields; onChange(fields: PoolFields): void; r
 type PartProps = { fields: PoolFields; set(part: Partial<PoolFields>): void; refusal: HostError | null };
 
 export function PoolForm({ fields, onChange, refusal }: PoolFormProps) {
-  const words = useMessages().pools;
+  const messages = useMessages();
+  const words = messages.pools;
   const set = (part: Partial<PoolFields>) => onChange({ ...fields, ...part });
   const slug = fields.slug || slugOf(fields.name);
-  const slugError = refusal?.code === "conflict" ? refusal.message : refusal?.field("slug");
+  const slugError = refusal?.code === "conflict" ? messages.fieldProblems.taken() : refusal?.field("slug");
   return (
     <>
       <Field label={words.name} error={refusal?.field("name")}>
@@ -81,7 +82,8 @@ function Group({
 }
 
 function Accounts({ fields, set, refusal }: PartProps) {
-  const words = useMessages().pools;
+  const messages = useMessages();
+  const words = messages.pools;
   const read = useRead("connections_list", {});
   const providerName = useProviderNames();
   const known = read.data?.connections ?? [];
@@ -91,22 +93,14 @@ function Accounts({ fields, set, refusal }: PartProps) {
     set({ connections: on ? [...fields.connections, id] : fields.connections.filter((other) => other !== id) });
   return (
     <Group title={words.accounts} help={words.accountsHelp} error={refusal?.field("connections")}>
-      <div className="max-h-48 overflow-y-auto rounded-md border border-line py-1">
-        {read.data && known.length === 0 && <p className="px-3 py-1.5 text-ink-faint">{words.noAccounts}</p>}
-        {known.map(({ id, name, provider }) => (
-          <Choice key={id} checked={fields.connections.includes(id)} onToggle={(on) => toggle(id, on)}>
-            <span className="truncate" title={name}>
-              {name}
-            </span>
-            <span className="ml-auto shrink-0 text-ink-faint">{providerName(provider)}</span>
-          </Choice>
-        ))}
-        {gone.map((id) => (
-          <Choice key={id} checked onToggle={(on) => toggle(id, on)}>
-            <code className="truncate font-mono text-ink-faint line-through">{id}</code>
-          </Choice>
-        ))}
-      </div>
+      <ChoiceList
+        known={known.map(({ id, name, provider }) => ({ id, name, about: providerName(provider) }))}
+        chosen={fields.connections}
+        gone={gone}
+        none={read.data ? words.noAccounts : null}
+        filterLabel={messages.connections.filter}
+        onToggle={toggle}
+      />
     </Group>
   );
 }

@@ -23,6 +23,7 @@ export function QuotaAccount({ account, name, warnPercent }: QuotaAccountProps) 
   const windows = windowsOf(account, now);
   const isKnown = windows.length > 0 || account.balances.length > 0;
   const problem = problemOf(account);
+  const standing = standingOf(account, warnPercent, now);
   return (
     <li className="flex flex-wrap gap-x-8 gap-y-2 border-b py-3 last:border-b-0">
       <div className="w-56 min-w-0 shrink-0">
@@ -37,7 +38,7 @@ export function QuotaAccount({ account, name, warnPercent }: QuotaAccountProps) 
           </Link>
           {account.plan && <span className="shrink-0 text-ink-faint text-xs">{account.plan}</span>}
         </p>
-        <StandingBadge standing={standingOf(account, warnPercent, now)} />
+        {standing !== "unknown" && <StatusBadge state={states[standing]} word={words.standings[standing]} />}
         {account.source && (
           <p className="text-ink-faint text-xs">
             {words.sources[account.source]}
@@ -61,11 +62,11 @@ export function QuotaAccount({ account, name, warnPercent }: QuotaAccountProps) 
         {account.balances.map((balance) => (
           <Balance key={balance.currency} balance={balance} />
         ))}
-        {!isKnown && account.canRefresh && <p className="text-ink-faint">{words.notAsked}</p>}
         {problem && (
-          <p className="select-text break-words text-ink-soft text-xs">
-            {words.inVain} “{problem}”
-          </p>
+          <div>
+            <p className={cn(isKnown && "text-xs", "text-ink-soft")}>{words.inVain}</p>
+            <p className="select-text break-words font-mono text-ink-faint text-xs">{problem}</p>
+          </div>
         )}
         {windows.length > 0 && (
           <button
@@ -91,12 +92,6 @@ export function QuotaAccount({ account, name, warnPercent }: QuotaAccountProps) 
 }
 
 const states = { usedUp: "blocked", low: "degraded", enough: "ready" } as const;
-
-function StandingBadge({ standing }: { standing: Standing }) {
-  const words = useMessages().quota.standings;
-  if (standing === "unknown") return <p className="text-ink-faint">{words.unknown}</p>;
-  return <StatusBadge state={states[standing]} word={words[standing]} />;
-}
 
 const tones = { usedUp: "blocked", low: "degraded", enough: "ready", unknown: "ready" } as const;
 

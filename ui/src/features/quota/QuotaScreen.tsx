@@ -10,12 +10,12 @@ import { useProviderNames } from "@/components/use-provider-names";
 import { useChange, useRead } from "@/host/queries";
 import { useMessages } from "@/i18n";
 import { groupBy } from "@/lib/group-by";
-import { isSilent } from "@/lib/quota";
+import { voiceOf } from "@/lib/quota";
 import { settingKey } from "@/lib/setting-key";
 import { useNow } from "@/lib/use-now";
+import { NamedAccounts } from "./NamedAccounts";
 import { QuotaAccount } from "./QuotaAccount";
 import { QuotaTabs } from "./QuotaTabs";
-import { SilentAccounts } from "./SilentAccounts";
 
 export function QuotaScreen() {
   const messages = useMessages();
@@ -23,8 +23,9 @@ export function QuotaScreen() {
   const status = useRead("quota_list", {});
   const accounts = status.data?.connections ?? [];
   const now = useNow();
-  const silent = accounts.filter((account) => isSilent(account, now));
-  const telling = accounts.filter((account) => !silent.includes(account));
+  const voices = groupBy(accounts, (account) => voiceOf(account, now));
+  const unasked = voices.get("unasked");
+  const silent = voices.get("silent");
   const names = useNames();
   const warnPercent = useWarnPercent();
 
@@ -50,7 +51,7 @@ export function QuotaScreen() {
         />
       )}
       <div>
-        {[...groupBy(telling, ({ provider }) => provider)].map(([provider, of]) => (
+        {[...groupBy(voices.get("telling") ?? [], ({ provider }) => provider)].map(([provider, of]) => (
           <Section key={provider} title={names.provider(provider)}>
             <ul>
               {of.map((account) => (
@@ -64,7 +65,8 @@ export function QuotaScreen() {
             </ul>
           </Section>
         ))}
-        {silent.length > 0 && <SilentAccounts accounts={silent} nameOf={names} />}
+        {unasked && <NamedAccounts {...words.unasked} accounts={unasked} nameOf={names} />}
+        {silent && <NamedAccounts {...words.silent} accounts={silent} nameOf={names} />}
       </div>
     </Screen>
   );

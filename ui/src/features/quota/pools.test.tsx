@@ -133,13 +133,11 @@ describe("Monitoring → Quota → Quota share", () => {
     expect(laptop.getByRole("alert")).toHaveTextContent("must be a number from 0 upwards");
   });
 
-  it("says whose short name it is", async () => {
+  it("says that a short name is taken", async () => {
     const taken = () => refuse({ code: "conflict", message: "the quota pool Home already has the slug home" });
     const { user } = open(`${at}/team`, fakeHost({ ...gateway([team]), quota_pool_update: taken }));
     await user.click(await screen.findByRole("button", { name: "Save" }));
-    await waitFor(() =>
-      expect(screen.getByLabelText(/Short name/)).toHaveAccessibleDescription(/already has the slug home/),
-    );
+    await waitFor(() => expect(screen.getByLabelText(/Short name/)).toHaveAccessibleDescription("This name is taken."));
   });
 
   it("lets an account that is gone be taken out", async () => {

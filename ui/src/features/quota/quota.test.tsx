@@ -60,6 +60,14 @@ describe("Monitoring → Quota", () => {
     await expectAccessible(container);
   });
 
+  it("names those that were never asked in few lines, with what helps", async () => {
+    const unasked = quota("c2", { canRefresh: true, message: "nobody has asked its vendor yet" });
+    open(at, fakeHost(gateway([subscription, unasked])));
+    const desk = (await screen.findByRole("link", { name: "Desk" })).closest("section") as HTMLElement;
+    expect(desk).toHaveTextContent(/^Not asked yet.*press Refresh/);
+    expect(desk).not.toHaveTextContent(/Unknown|Work|vendor/);
+  });
+
   it("asks the providers anew, and says where that was in vain", async () => {
     const accounts = [subscription];
     const host = fakeHost({

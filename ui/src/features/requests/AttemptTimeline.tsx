@@ -122,13 +122,14 @@ function Attempt({ attempt, stream, isLast, isOnly, waited, offset, span }: Atte
         ))}
       </ul>
       {attempt.kind !== "success" && (
-        <div className="mt-1.5 select-text break-words">
-          {kindWords(attempt.kind, words)}
-          {attempt.message && ": "}
-          {attempt.message && <LongText text={attempt.message} className="text-ink-soft" />}
+        <p className="mt-1.5 select-text break-words">{kindWords(attempt.kind, words)}.</p>
+      )}
+      {!isOnly && <p className="mt-0.5 text-ink-soft">{decisionWords(attempt, isLast, words)}</p>}
+      {attempt.kind !== "success" && attempt.message && (
+        <div className="mt-1 break-words text-xs">
+          <LongText text={attempt.message} className="text-ink-faint" />
         </div>
       )}
-      {!isOnly && <p className="mt-0.5 text-ink-faint">{decisionWords(attempt, isLast, words)}</p>}
     </li>
   );
 }

@@ -29,6 +29,7 @@ export function Exclusions({ request }: { request: RequestDetail }) {
           <WhyNot
             key={key}
             about={more > 0 ? `${shown.join(", ")} ${words.andMore(more)}` : format.list(shown)}
+            ids={group.flatMap((exclusion) => (exclusion.connectionName === null ? [nameOf(exclusion)] : []))}
             mechanism={words.mechanisms[first.mechanism] ?? first.mechanism}
             reason={reasons[first.reason] ?? first.reason}
             cause={first.cause}

@@ -10,6 +10,7 @@ import { SidePanel } from "@/components/SidePanel";
 import { EmptyState, ErrorState, SkeletonRows } from "@/components/States";
 import { RelativeTime } from "@/components/Time";
 import { Button, buttonClass } from "@/components/ui/button";
+import { WithIds } from "@/components/WithIds";
 import { useRead } from "@/host/queries";
 import { type Messages, useFormat, useMessages } from "@/i18n";
 import { agentName } from "@/lib/agent-name";
@@ -51,7 +52,7 @@ function Story({ request, onClose }: { request: RequestDetail; onClose(): void }
   return (
     <SidePanel
       wide
-      title={summary(request, messages, format)}
+      title={<WithIds text={summary(request, messages, format)} ids={[request.requestedModel]} />}
       subtitle={
         <span className="flex flex-wrap items-center gap-x-3">
           <OutcomeBadge request={request} />

@@ -4,6 +4,7 @@ import { Trash2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { Live, RequestRow } from "@/bindings";
 import { FilterInput } from "@/components/FilterInput";
+import { FirstStep } from "@/components/FirstStep";
 import { notify, useReportError } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { StateSign } from "@/components/StateSign";
@@ -107,6 +108,7 @@ function Filters({ search }: { search: RequestSearch }) {
         <Select
           aria-label={words.combo}
           className="w-full max-w-48"
+          mono={search.combo !== undefined}
           value={search.combo ?? ""}
           options={[
             { value: "", label: words.anyCombo },
@@ -227,17 +229,7 @@ function NoneFound() {
 
 function NoRequests() {
   const messages = useMessages();
-  return (
-    <EmptyState
-      title={messages.requests.emptyTitle}
-      help={messages.requests.emptyHelp}
-      action={
-        <Link to="/settings/agents" className={buttonClass({ variant: "primary" })}>
-          {messages.home.connectAgent}
-        </Link>
-      }
-    />
-  );
+  return <EmptyState title={messages.requests.emptyTitle} help={messages.requests.emptyHelp} action={<FirstStep />} />;
 }
 
 function DeleteLog() {

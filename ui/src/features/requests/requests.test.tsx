@@ -129,7 +129,13 @@ describe("the request log", () => {
   it("tells a newcomer what will be here", async () => {
     open("/requests", fakeHost(world()));
     expect(await screen.findByRole("heading", { name: "No request has come in yet" })).toBeVisible();
-    expect(screen.getByRole("link", { name: "Connect an agent" })).toBeVisible();
+    // An agent without a provider would get no answer.
+    expect(await screen.findByRole("link", { name: "Start set-up" })).toHaveAttribute("href", "/setup");
+  });
+
+  it("lets an agent be connected once a provider is", async () => {
+    open("/requests", fakeHost(world({ connections: [connection("c1")] })));
+    expect(await screen.findByRole("link", { name: "Connect an agent" })).toHaveAttribute("href", "/settings/agents");
   });
 
   it("deletes the log only after asking", async () => {
@@ -206,7 +212,7 @@ describe("the story of a request", () => {
     await screen.findByRole("heading", { name: "Attempts" });
     const panel = screen.getByRole("complementary");
     expect(
-      within(panel).getByRole("heading", { name: "Claude Code asked for ollama/qwen3. Both attempts failed." }),
+      within(panel).getByRole("heading", { name: /^Claude Code asked for ollama\/qwen3 ?\. Both attempts failed\.$/ }),
     ).toBeVisible();
     const [first, second] = within(
       within(panel).getByRole("heading", { name: "Attempts" }).parentElement as HTMLElement,
@@ -214,7 +220,7 @@ describe("the story of a request", () => {
       .getAllByRole("listitem")
       .filter((item) => item.querySelector("a"));
     expect(first).toHaveTextContent(
-      /Account 1.*Failed.*429.*connecting 1\.2 s.*The account's rate limit is reached: slow down.*Went on to the next/,
+      /Account 1.*Failed.*429.*connecting 1\.2 s.*The account's rate limit is reached\.Went on to the next connection\.slow down/,
     );
     expect(second).toHaveTextContent(/Account 2.*No answer.*could not be reached.*No other connection was left to try/);
     const omitted = within(panel).getByRole("region", { name: "Why it is left out: Old account" });
@@ -269,7 +275,7 @@ describe("the story of a request", () => {
     });
     expect(
       await screen.findByRole("heading", {
-        name: "Claude Code ha chiesto ollama/qwen3. Entrambi i tentativi sono falliti.",
+        name: /^Claude Code ha chiesto ollama\/qwen3 ?\. Entrambi i tentativi sono falliti\.$/,
       }),
     ).toBeVisible();
     expect(screen.getByText("Il limite di frequenza è raggiunto")).toBeVisible();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SettingField } from "@/bindings";
 import { fakeHost, refuse } from "@/test/fake-host";
 import { expectAccessible, open } from "@/test/render";
-import { portField, world } from "@/test/world";
+import { app, portField, world } from "@/test/world";
 
 describe("Settings → General", () => {
   it("changes the language of the whole window at once", async () => {
@@ -55,6 +55,25 @@ describe("Settings → General", () => {
     await user.click(screen.getByRole("button", { name: "Reset Port" }));
     expect(await screen.findByText("default")).toBeVisible();
     expect(host.calls("settings_update")).toEqual([{ gateway: { port: null } }]);
+  });
+
+  it("says once that the gateway is gone, and reads everything when it is back", async () => {
+    let gone = true;
+    const unless = <T,>(answer: () => T) => (gone ? refuse({ code: "gateway_unreachable" }) : answer());
+    const host = fakeHost({
+      ...world(),
+      settings_fields: () => unless(() => ({ fields: [portField] })),
+      app_get: () => unless(() => app),
+    });
+    const { user } = open("/settings/general", host);
+    expect(await screen.findByRole("alert")).toHaveTextContent("The gateway does not answer.");
+    expect(screen.getAllByRole("alert")).toHaveLength(1);
+    expect(screen.getByRole("radio", { name: "Dark" })).toBeVisible();
+    gone = false;
+    await user.click(screen.getByRole("button", { name: "Try again" }));
+    expect(await screen.findByLabelText("Port")).toBeVisible();
+    expect(screen.getByText("OpenAI Chat Completions")).toBeVisible();
+    expect(screen.queryByRole("alert")).toBeNull();
   });
 
   it("shows what only a window can do, in a window only", async () => {

@@ -6,7 +6,7 @@ import { FieldRow, Section } from "@/components/Field";
 import { notify } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { SettingFields } from "@/components/SettingFields";
-import { SkeletonRows } from "@/components/States";
+import { ErrorState, SkeletonRows } from "@/components/States";
 import { Button } from "@/components/ui/button";
 import { Segmented } from "@/components/ui/segmented";
 import { Switch } from "@/components/ui/switch";
@@ -23,9 +23,7 @@ export function GeneralScreen() {
       <div className="max-w-[760px]">
         <Appearance />
         <WindowSettings />
-        <Gateway />
-        <Addresses />
-        <RequestLog />
+        <FromGateway />
       </div>
     </Screen>
   );
@@ -89,7 +87,7 @@ function StartAtLogin({ control }: { control: { get(): Promise<boolean>; set(ena
   const enabled = useQuery({ queryKey: ["window", "start-at-login"], queryFn: () => control.get() });
   const change = useMutation({
     mutationFn: (on: boolean) => control.set(on),
-    onError: (error) => notify.failed(error.message),
+    onError: (error) => notify.failed(words.startAtLoginFailed, error.message),
     onSettled: () => enabled.refetch(),
   });
   return (
@@ -115,6 +113,27 @@ function DataFolder({ open }: { open(): Promise<void> }) {
         {words.openFolder}
       </Button>
     </FieldRow>
+  );
+}
+
+/** What the gateway has to be asked for. While it does not answer, that is said once for all of it. */
+function FromGateway() {
+  const settings = useRead("settings_fields", null);
+  const app = useRead("app_get", null);
+  const error = settings.error ?? app.error;
+  if (error) {
+    const again = () => {
+      void settings.refetch();
+      void app.refetch();
+    };
+    return <ErrorState error={error} onRetry={again} />;
+  }
+  return (
+    <>
+      <Gateway />
+      <Addresses />
+      <RequestLog />
+    </>
   );
 }
 
@@ -162,7 +181,9 @@ function RequestLog() {
   const words = useMessages().traffic.log;
   return (
     <Section title={words.title} help={words.help}>
-      <SettingFields paths={["logging.retentionDays", "logging.detailed", "logging.bodyRetentionDays"]} />
+      <SettingFields
+        paths={["logging.retentionDays", "logging.usageRetentionDays", "logging.detailed", "logging.bodyRetentionDays"]}
+      />
     </Section>
   );
 }

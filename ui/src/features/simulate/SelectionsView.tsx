@@ -75,7 +75,9 @@ export function SelectionsView({ name, onName }: SelectionsViewProps) {
           {run.isPending ? words.running : words.run}
         </Button>
       </form>
-      {!outcome && !run.error && <p className="py-6 text-ink-soft">{words.selectionsStart}</p>}
+      {!outcome && !run.error && (
+        <p className="py-6 text-ink-soft">{name ? words.selectionsReady : words.selectionsStart}</p>
+      )}
       {run.error && <ErrorState error={run.error} />}
       {outcome && <Histogram outcome={outcome} onUseSeed={setSeed} />}
     </>

@@ -77,7 +77,8 @@ function ChangedSetting({ field, now, onSave, onLeave }: ChangedSettingProps) {
       label={<span title={field.path}>{label}</span>}
       help={
         <>
-          {words.nowValue(write(now))} · <Bounds field={field} withDefault={false} />
+          {words.nowValue(write(now))}
+          <Bounds field={field} withDefault={false} lead=" · " />
         </>
       }
     >

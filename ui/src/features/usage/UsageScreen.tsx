@@ -1,13 +1,14 @@
 /** What was consumed: in all, day by day, and by whom. What is looked at stands in the address. */
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { Save } from "lucide-react";
 import type { ReactNode } from "react";
 import type { UsageGroup } from "@/bindings";
 import { Section } from "@/components/Field";
+import { FirstStep } from "@/components/FirstStep";
 import { notify } from "@/components/notify";
 import { Screen } from "@/components/Screen";
 import { EmptyState, ErrorState, Skeleton, SkeletonRows } from "@/components/States";
-import { Button, buttonClass } from "@/components/ui/button";
+import { Button } from "@/components/ui/button";
 import { Segmented } from "@/components/ui/segmented";
 import { useProviderNames } from "@/components/use-provider-names";
 import { useRead } from "@/host/queries";
@@ -55,17 +56,7 @@ export function UsageScreen() {
     >
       {perDay.error && <ErrorState error={perDay.error} onRetry={() => void perDay.refetch()} />}
       {!perDay.error && !isEmpty && <Totals totals={perDay.data?.totals} />}
-      {isEmpty && (
-        <EmptyState
-          title={words.emptyTitle}
-          help={words.emptyHelp}
-          action={
-            <Link to="/settings/agents" className={buttonClass({ variant: "primary" })}>
-              {messages.home.connectAgent}
-            </Link>
-          }
-        />
-      )}
+      {isEmpty && <EmptyState title={words.emptyTitle} help={words.emptyHelp} action={<FirstStep />} />}
       {!perDay.error && !isEmpty && (
         <>
           <Section

@@ -40,6 +40,7 @@ export function UsageTable({ label, groups, nameOf, mono, measure }: UsageTableP
       id: "share",
       header: words.shareOf[measure],
       width: "minmax(80px, 1fr)",
+      snug: true,
       cell: (group) => <Share part={whole > 0 ? amount(group) / whole : 0} />,
     },
     {

@@ -7,13 +7,16 @@
 
 use bytes::Bytes;
 use domain::Dialect;
+use domain::wire::code;
 use serde::Serialize;
 
+mod own_shape;
 mod own_words;
 mod passed_on;
 mod read;
 mod sanitize;
 
+pub use own_shape::is_in_own_shape;
 pub use own_words::{OwnWords, word};
 pub use passed_on::pass_stream;
 pub(crate) use read::no_answer;
@@ -143,30 +146,6 @@ pub fn openai_type(status: u16, code: &str) -> &'static str {
     }
 }
 
-/// `error.code` of the OpenAI envelope for errors that have none of their own.
-pub const fn openai_code(status: u16) -> &'static str {
-    match status {
-        401 => "invalid_api_key",
-        402 => "payment_required",
-        403 => "permission_denied",
-        404 => "model_not_found",
-        406 => "model_not_supported",
-        408 => "timeout",
-        409 => "conflict",
-        410 => "model_shutdown",
-        413 => "request_too_large",
-        415 => "unsupported_media_type",
-        422 => "unprocessable_entity",
-        429 => "rate_limit_exceeded",
-        502 => "bad_gateway",
-        503 => "service_unavailable",
-        504 => "gateway_timeout",
-        529 => "overloaded",
-        500.. => "internal_server_error",
-        _ => "bad_request",
-    }
-}
-
 /// `error.type` of the Anthropic envelope.
 pub const fn anthropic_type(status: u16) -> &'static str {
     match status {
@@ -249,7 +228,7 @@ impl<'a> ErrorBody<'a> {
     }
 
     pub(crate) fn code_or_usual(&self) -> &'a str {
-        if self.code.is_empty() { openai_code(self.status) } else { self.code }
+        if self.code.is_empty() { code::of_status(self.status) } else { self.code }
     }
 
     /// The upstream's own word for the kind of error.

@@ -25,14 +25,18 @@ fn every_status_has_its_word_in_every_dialect() {
         (413, "invalid_request_error", "request_too_large", "request_too_large", "INVALID_ARGUMENT"),
         (415, "invalid_request_error", "unsupported_media_type", "invalid_request_error", "INVALID_ARGUMENT"),
         (422, "invalid_request_error", "unprocessable_entity", "invalid_request_error", "INVALID_ARGUMENT"),
+        (418, "invalid_request_error", "bad_request", "invalid_request_error", "INVALID_ARGUMENT"),
+        (424, "invalid_request_error", "bad_request", "invalid_request_error", "INVALID_ARGUMENT"),
+        (451, "invalid_request_error", "bad_request", "invalid_request_error", "INVALID_ARGUMENT"),
         (429, "rate_limit_error", "rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"),
         (500, "server_error", "internal_server_error", "api_error", "INTERNAL"),
+        (501, "server_error", "internal_server_error", "api_error", "INTERNAL"),
         (502, "server_error", "bad_gateway", "api_error", "UNAVAILABLE"),
         (503, "server_error", "service_unavailable", "overloaded_error", "UNAVAILABLE"),
         (504, "server_error", "gateway_timeout", "timeout_error", "DEADLINE_EXCEEDED"),
         (529, "server_error", "overloaded", "overloaded_error", "UNAVAILABLE"),
     ] {
-        let seen = (openai_type(status, ""), openai_code(status), anthropic_type(status), gemini_status(status));
+        let seen = (openai_type(status, ""), code::of_status(status), anthropic_type(status), gemini_status(status));
         assert_eq!(seen, (openai, code, anthropic, gemini), "{status}");
     }
     assert_eq!(openai_type(409, "LEASE_FENCE_STALE"), "lease_error");

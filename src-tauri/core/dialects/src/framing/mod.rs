@@ -18,6 +18,9 @@ pub use sse::SseDecoder;
 /// The largest frame accepted by default, in bytes (gateway specification, 1.9).
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;
 
+/// What some servers write before the first frame.
+pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
+
 /// One unit of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {

@@ -12,9 +12,7 @@
 use bytes::{Bytes, BytesMut};
 use memchr::{memchr, memchr2};
 
-use super::{Frame, FramingError, trimmed};
-
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+use super::{BOM, Frame, FramingError, trimmed};
 
 /// Decoder of server-sent events.
 #[derive(Debug)]

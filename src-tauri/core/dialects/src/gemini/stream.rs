@@ -4,6 +4,9 @@
 //! calls come whole. A signature belongs to the part it came with; one that comes alone, in an empty text, to the part
 //! that is open.
 
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
 use crate::error::{StreamProgress, UpstreamError, read_in_stream};
 use crate::event::{DeltaKind, Event, FinishReason, PartKind, Remainder, StreamReader};
 use crate::framing::Frame;
@@ -38,6 +41,13 @@ impl StreamReader for Reader {
             self.course.mark();
             return;
         }
+        if let Some(elements) = elements(&frame.data) {
+            for element in elements {
+                let frame = Frame { raw: element.clone(), event: None, data: element, is_comment: false };
+                self.push(&frame, out);
+            }
+            return;
+        }
         let from = out.len();
         let mut room = String::new();
         match mended::read::<Answer<'_>>(&frame.data, &mut room) {
@@ -70,6 +80,15 @@ impl StreamReader for Reader {
     fn progress(&self) -> StreamProgress<'_> {
         self.course.progress()
     }
+}
+
+/// The elements of a list that stands where a chunk should: errors above all come so.
+fn elements(data: &Bytes) -> Option<Vec<Bytes>> {
+    if data.trim_ascii_start().first() != Some(&b'[') {
+        return None;
+    }
+    let elements: Vec<&RawValue> = serde_json::from_slice(data).ok()?;
+    Some(elements.into_iter().map(|element| data.slice_ref(element.get().as_bytes())).collect())
 }
 
 impl Reader {

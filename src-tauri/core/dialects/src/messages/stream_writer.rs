@@ -163,7 +163,7 @@ impl Writer {
             usage: Counts::at_start(&self.usage, &self.reply),
         };
         send(&Told::MessageStart { message }, out);
-        out.extend_from_slice(&keep_alive(Dialect::Messages, ""));
+        out.extend_from_slice(&keep_alive(Dialect::Messages, "", ""));
     }
 
     fn start(&mut self, index: u32, kind: &PartKind, out: &mut BytesMut) {
@@ -315,7 +315,7 @@ impl StreamWriter for Writer {
             }
             // The one who drives the stream writes the error, in the shape that `progress` calls for.
             Event::Failed(_) => {}
-            Event::KeepAlive => out.extend_from_slice(&keep_alive(Dialect::Messages, "")),
+            Event::KeepAlive => out.extend_from_slice(&keep_alive(Dialect::Messages, "", "")),
         }
     }
 

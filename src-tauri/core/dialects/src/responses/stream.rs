@@ -149,6 +149,7 @@ impl Reader {
             }
             "response.failed" | "response.cancelled" | "error" => self.fail(kind, event, frame, out),
             "keepalive" | "ping" => out.push(Event::KeepAlive),
+            "" if event.error.is_some() => self.fail(kind, event, frame, out),
             _ => return self.reasoning(kind, at, event, out),
         }
         true

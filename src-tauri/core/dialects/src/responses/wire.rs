@@ -31,6 +31,8 @@ pub(super) struct Event<'a> {
     pub(super) item: Option<Item<'a>>,
     #[serde(borrow)]
     pub(super) response: Option<Response<'a>>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]

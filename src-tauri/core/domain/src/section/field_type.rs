@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Millis;
+use crate::wire::fault;
 
 /// How a screen lets a person edit a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +37,10 @@ pub trait FieldType: Serialize + Sized + 'static {
     /// Completes "expected …".
     const EXPECTED: &'static str;
     const CHOICES: &'static [&'static str] = &[];
+    /// What is wrong with a value that cannot be read: a word of [`crate::wire::fault`].
+    const FAULT: &'static str = fault::WRONG_KIND;
+    /// Whether a part of the value must not be shown; then the serialised form leaves that part out.
+    const IS_SECRET: bool = false;
 
     /// Reads a value strictly.
     fn from_json(value: &Value) -> Option<Self>;
@@ -47,6 +52,11 @@ pub trait FieldType: Serialize + Sized + 'static {
 
     /// Reads an environment variable.
     fn from_text(text: &str) -> Option<Self>;
+
+    /// The value with what must not be shown: for the layers of settings, never for anybody to see.
+    fn exposed(&self) -> Value {
+        serde_json::to_value(self).unwrap_or(Value::Null)
+    }
 
     /// The parts bounds apply to.
     fn items_mut(&mut self) -> &mut [Self::Item];
@@ -169,6 +179,8 @@ impl<T: FieldType<Item = T> + PartialOrd + Clone> FieldType for Option<T> {
     const UNIT: Option<&'static str> = T::UNIT;
     const EXPECTED: &'static str = T::EXPECTED;
     const CHOICES: &'static [&'static str] = T::CHOICES;
+    const FAULT: &'static str = T::FAULT;
+    const IS_SECRET: bool = T::IS_SECRET;
 
     fn from_json(value: &Value) -> Option<Self> {
         T::from_json(value).map(Some)
@@ -180,6 +192,10 @@ impl<T: FieldType<Item = T> + PartialOrd + Clone> FieldType for Option<T> {
 
     fn from_text(text: &str) -> Option<Self> {
         T::from_text(text).map(Some)
+    }
+
+    fn exposed(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::exposed)
     }
 
     fn items_mut(&mut self) -> &mut [T] {

@@ -29,13 +29,21 @@ pub struct Shape {
     pub min: Option<Value>,
     pub max: Option<Value>,
     pub choices: &'static [&'static str],
+    /// What is wrong with a value that cannot be read: a word of [`crate::wire::fault`].
+    pub fault: &'static str,
+    /// Whether [`ValueSlot::read`] leaves out a part that must not be shown.
+    pub is_secret: bool,
 }
 
 /// A plain field with its type erased, so that one walk serves every section.
 pub trait ValueSlot {
     fn shape(&self) -> Shape;
 
+    /// As it may be shown.
     fn read(&self) -> Value;
+
+    /// With what must not be shown.
+    fn exposed(&self) -> Value;
 
     /// Sets the value, or says what was expected and changes nothing.
     fn set(&mut self, value: &Value) -> Result<(), String>;
@@ -72,11 +80,17 @@ impl<T: FieldType> ValueSlot for Bounded<'_, T> {
             min: bounds.map(|range| json(range.start())),
             max: bounds.map(|range| json(range.end())),
             choices: T::CHOICES,
+            fault: T::FAULT,
+            is_secret: T::IS_SECRET,
         }
     }
 
     fn read(&self) -> Value {
         json(&*self.value)
+    }
+
+    fn exposed(&self) -> Value {
+        self.value.exposed()
     }
 
     fn set(&mut self, value: &Value) -> Result<(), String> {

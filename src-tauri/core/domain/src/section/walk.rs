@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::wire::fault;
+use crate::wire::fault::OUT_OF_RANGE;
 
 use super::{Absorbed, Conflict, Field, FieldError, Member, Section, Shape, Slot};
 
@@ -29,10 +29,21 @@ pub(super) fn describe(section: &mut dyn Section, path: &str, prefix: &str, rows
         match member.slot {
             Slot::Section(inner) => describe(inner, &path, &variable(prefix, member.env.unwrap_or_default()), rows),
             Slot::Value(slot) => {
-                let Shape { kind, unit, min, max, choices } = slot.shape();
+                let Shape { kind, unit, min, max, choices, is_secret, fault: _ } = slot.shape();
                 let unit = unit.or_else(|| unit_in_name(&member.name));
                 let env = member.env.map(|name| variable(prefix, name));
-                rows.push(Field { path, kind, unit, min, max, choices, default: slot.read(), env, help: member.help });
+                rows.push(Field {
+                    path,
+                    kind,
+                    unit,
+                    min,
+                    max,
+                    choices,
+                    is_secret,
+                    default: slot.read(),
+                    env,
+                    help: member.help,
+                });
             }
         }
     }
@@ -49,19 +60,19 @@ pub(super) fn apply(section: &mut dyn Section, tree: &Value, path: &str, errors:
             Some(Slot::Section(inner)) => apply(inner, value, &path, errors),
             Some(Slot::Value(_)) if value.is_null() => {}
             Some(Slot::Value(mut slot)) => {
-                let Shape { min, max, .. } = slot.shape();
-                errors.extend(slot.set(value).err().map(|message| refused(path, message, min.zip(max))));
+                let Shape { min, max, fault, .. } = slot.shape();
+                errors.extend(slot.set(value).err().map(|message| refused(path, message, min.zip(max), fault)));
             }
         }
     }
 }
 
 /// A value that does not fit, with the bounds it has to keep.
-fn refused(path: String, message: String, bounds: Option<(Value, Value)>) -> FieldError {
+fn refused(path: String, message: String, bounds: Option<(Value, Value)>, fault: &'static str) -> FieldError {
     let error = FieldError::new(path, message);
     match bounds {
-        Some((min, max)) => error.coded(fault::OUT_OF_RANGE, &[min, max]),
-        None => error.coded::<String>(fault::WRONG_KIND, &[]),
+        Some((min, max)) => error.coded(OUT_OF_RANGE, &[min, max]),
+        None => error.coded::<String>(fault, &[]),
     }
 }
 
@@ -119,6 +130,25 @@ pub(super) fn merge(
     }
 }
 
+/// The patch without secrets that come back as they were shown: they stay what they are.
+pub(super) fn keep_secrets(section: &mut dyn Section, patch: &Value) -> Value {
+    let Value::Object(entries) = patch else { return patch.clone() };
+    let mut kept = Map::new();
+    for (name, value) in entries {
+        let member = section.members().into_iter().find(|member| member.name == *name);
+        match member.map(|member| member.slot) {
+            Some(Slot::Section(inner)) => {
+                kept.insert(name.clone(), keep_secrets(inner, value));
+            }
+            Some(Slot::Value(slot)) if *value == slot.read() && *value != slot.exposed() => {}
+            Some(Slot::Value(_)) | None => {
+                kept.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Value::Object(kept)
+}
+
 pub(super) fn environment(
     section: &mut dyn Section,
     variables: &BTreeMap<String, String>,
@@ -141,7 +171,7 @@ pub(super) fn environment(
                 match slot.absorb_text(text.trim()) {
                     Ok(adjusted) => {
                         warnings.extend(adjusted.map(|message| FieldError::new(env, message)));
-                        tree.insert(member.name, slot.read());
+                        tree.insert(member.name, slot.exposed());
                     }
                     Err(message) => warnings.push(FieldError::new(env, format!("{message}; ignored"))),
                 }

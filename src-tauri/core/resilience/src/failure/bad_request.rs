@@ -3,7 +3,7 @@
 //! Usually the request's, and then nobody is charged. What sets the cases apart is who should be asked next: another
 //! model where this one is missing or too small, nobody where every model would refuse, the next target where it is only
 //! this provider that cannot take a parameter, a value or so many tools. The last of these needs no words of its own: it
-//! is what happens to everything that no pattern explains (decision 29).
+//! is what happens to everything that no pattern explains (specification's decision 29).
 
 use domain::{Cooldown, Failure, Millis, Neutral, Reason, Scope};
 

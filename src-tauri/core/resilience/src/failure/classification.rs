@@ -126,7 +126,7 @@ impl Facts<'_> {
         self.context.nature.class
     }
 
-    /// A refusal of one model: the fault is its name or the plan, not the sign-in (decision 39).
+    /// A refusal of one model: the fault is its name or the plan, not the sign-in (specification's decision 39).
     pub(super) fn is_model_denied(&self) -> bool {
         let message = self.message.to_lowercase();
         let confirmed = self.is_word(&["permission_error"])

@@ -79,7 +79,7 @@ pub fn of_catalogue<'a>(rules: &Rules<'a>, evidence: &Evidence<'_>) -> Option<Ma
 
 impl ErrorRule {
     /// The kind of failure the rule speaks of; none, the status decides. A refusal that concerns one model is about that
-    /// model, not about the credential (decision 39).
+    /// model, not about the credential (specification's decision 39).
     pub fn kind(&self) -> Option<Reason> {
         Some(match (self.reason.as_str(), self.scope) {
             ("auth_error" | "forbidden", Scope::Model) => Reason::ModelAccessDenied,

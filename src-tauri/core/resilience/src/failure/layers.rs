@@ -76,7 +76,7 @@ pub enum Rest {
     /// `base × 2^min(earlier failures, steps)`, at most `ceiling`.
     Ladder { base: Millis, steps: u32, ceiling: Millis },
     /// So long, whatever came before. `announced`: the upstream said so; the ladder starts anew, and a long rest is
-    /// probed (decision 19).
+    /// probed (specification's decision 19).
     Exactly { length: Millis, announced: bool },
 }
 

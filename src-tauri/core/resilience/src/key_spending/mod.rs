@@ -10,8 +10,8 @@
 //! flight, never by more.
 //!
 //! There is no timer. Every reader compares `now` with the end of the period, so a period that passed unseen counts for
-//! nothing. Time does not run backwards (decision 27): a wall clock that is set back neither prolongs a period nor gives
-//! one twice.
+//! nothing. Time does not run backwards (specification's decision 27): a wall clock that is set back neither prolongs a
+//! period nor gives one twice.
 
 pub mod period;
 

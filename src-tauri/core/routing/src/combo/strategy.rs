@@ -145,11 +145,6 @@ impl Strategy {
             Strategy::Random | Strategy::StrictRandom | Strategy::RoundRobin | Strategy::Fusion | Strategy::Pipeline
         )
     }
-
-    /// Several targets work on one request.
-    pub const fn is_collective(self) -> bool {
-        matches!(self, Strategy::Fusion | Strategy::Pipeline)
-    }
 }
 
 /// No strategy has this name.

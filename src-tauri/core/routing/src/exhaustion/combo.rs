@@ -20,7 +20,7 @@ use domain::wire::{code, header, reason};
 use domain::{Exclusion, Mechanism, Millis, ProviderId, Reason, Timestamp};
 use serde::Serialize;
 
-use super::{Answer, after_failures, announces_wait, code_of, is_timer, mixed};
+use super::{Answer, after_failures, announces_wait, is_timer, mixed};
 use crate::combo::Strategy;
 use crate::decision::Stop;
 use crate::journey::Journey;
@@ -114,7 +114,7 @@ pub fn refused(cause: &Cause, terminal: &Terminal<'_>) -> ComboAnswer {
     let (status, code, why) = match cause {
         Cause::Capability(_) => (400, code::CAPABILITY_MISMATCH, code::CAPABILITY_MISMATCH),
         Cause::ContextRequirements => (404, code::CONTEXT_REQUIREMENTS_EXHAUSTED, code::CONTEXT_REQUIREMENTS_EXHAUSTED),
-        Cause::OverBudget(_) => (402, code_of(402), "over_budget"),
+        Cause::OverBudget(_) => (402, code::of_status(402), "over_budget"),
         Cause::ToolLimit { .. } => (400, code::TOOL_LIMIT_EXCEEDED, code::TOOL_LIMIT_EXCEEDED),
     };
     finished(plain(status, code), why, None, terminal)
@@ -182,7 +182,7 @@ fn after_attempts(terminal: &Terminal<'_>) -> Answer {
     let failed = || journey.failures();
     if failed().next().is_none() {
         let status = last_status(journey).unwrap_or(502);
-        return plain(status, code_of(status));
+        return plain(status, code::of_status(status));
     }
     if failed().all(|failure| failure.reason == Reason::ContextOverflow) {
         return plain(400, code::BAD_REQUEST);
@@ -190,7 +190,7 @@ fn after_attempts(terminal: &Terminal<'_>) -> Answer {
     let of_model = |reason: Reason| matches!(reason, Reason::ModelNotFound | Reason::InvalidRequest);
     if failed().all(|failure| of_model(failure.reason)) {
         let status = last_status(journey).filter(|status| (400..500).contains(status)).unwrap_or(404);
-        return plain(status, code_of(status));
+        return plain(status, code::of_status(status));
     }
     if was_refused(journey) { mixed(journey) } else { after_failures(journey) }
 }
@@ -254,10 +254,10 @@ fn finished(
     terminal: &Terminal<'_>,
 ) -> ComboAnswer {
     let kind = match answer.status {
-        400 | 404 | 422 => "invalid_request_error",
         402 => "billing_error",
         403 => "permission_error",
         429 => "rate_limit_error",
+        400..500 => "invalid_request_error",
         503 => "service_unavailable",
         504 => "gateway_timeout",
         _ => "server_error",
@@ -343,6 +343,7 @@ fn spared(left_out: &LeftOut) -> Option<&Exclusion> {
         | LeftOut::ContextRequirements
         | LeftOut::ToolLimit { .. }
         | LeftOut::FirstToken
+        | LeftOut::PanelFull
         | LeftOut::Unwanted(_)
         | LeftOut::NothingInside => None,
     }

@@ -1,5 +1,6 @@
 use domain::health::LastError;
 use domain::request_log::AttemptRecord;
+use domain::wire::code;
 use domain::{Failure, Timestamp};
 use serde_json::json;
 
@@ -55,6 +56,8 @@ fn attempt(n: usize, status: u16) -> AttemptRecord {
         kind: "x".to_owned(),
         decision: "x".to_owned(),
         message: None,
+        usage: None,
+        cost: None,
     }
 }
 
@@ -335,6 +338,9 @@ fn after_failures_the_wait_is_until_the_first_is_back_and_only_where_a_wait_is_a
             back_at: Some(NOW + Millis::seconds(3)),
             now: NOW,
         });
-        assert_eq!(brief(&answer), (status, code_of(status), wait, if wait.is_some() { "wait" } else { "retry" }));
+        assert_eq!(
+            brief(&answer),
+            (status, code::of_status(status), wait, if wait.is_some() { "wait" } else { "retry" })
+        );
     }
 }

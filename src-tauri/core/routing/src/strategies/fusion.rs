@@ -10,12 +10,14 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use domain::Timestamp;
-use rand::Rng;
-use rand::seq::SliceRandom;
 
 use crate::combo::config;
 use crate::target::Target;
 use crate::view::View;
+
+/// Most members of a panel: all are asked, and paid, at once, the judge knows their answers by the letters A to Z, and a
+/// request has [`MOST_ATTEMPTS`](crate::decision::MOST_ATTEMPTS) altogether, of which the judge needs one.
+pub const MOST_MEMBERS: usize = 26;
 
 /// Who writes the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,24 +127,11 @@ impl Quorum {
     }
 }
 
-/// The order in which the judge reads the answers, labelled A, B, C…: shuffled, so that no model has a place of its own.
-pub fn labels(members: &[usize], rng: &mut impl Rng) -> Vec<(String, usize)> {
-    let mut shuffled = members.to_vec();
-    shuffled.shuffle(rng);
-    shuffled.into_iter().enumerate().map(|(n, member)| (label(n), member)).collect()
-}
-
-/// A to Z, then AA, AB…
-fn label(n: usize) -> String {
-    let letter = char::from(b'A' + u8::try_from(n % 26).unwrap_or(0));
-    if n < 26 { letter.to_string() } else { format!("{}{letter}", label(n / 26 - 1)) }
-}
-
 #[cfg(test)]
 mod tests {
     use domain::Millis;
 
-    use super::super::fixtures::{NOW, World, rng, targets};
+    use super::super::fixtures::{NOW, World, targets};
     use super::*;
 
     fn panel(members: usize, judge_chosen: bool) -> Quorum {
@@ -213,15 +202,5 @@ mod tests {
         assert_eq!(judge(&targets, &world.view()), Judge::Target(2));
         world.config.fusion.judge_model = Some("x/y".to_owned());
         assert_eq!(judge(&targets, &world.view()), Judge::Named("x/y".to_owned()));
-    }
-
-    #[test]
-    fn labels_are_letters_in_shuffled_order() {
-        let labelled = labels(&(0..30).collect::<Vec<_>>(), &mut rng(1));
-        let (letters, mut members): (Vec<String>, Vec<usize>) = labelled.into_iter().unzip();
-        assert_eq!((letters[0].as_str(), letters[25].as_str(), letters[26].as_str()), ("A", "Z", "AA"));
-        assert!(!members.is_sorted());
-        members.sort_unstable();
-        assert_eq!(members, (0..30).collect::<Vec<_>>());
     }
 }

@@ -34,7 +34,7 @@ const NEAR: Millis = Millis::hours(1);
 const UNKNOWN_LENGTH: Millis = Millis::seconds(1);
 const SUCCESS: &str = "success";
 /// Attempts that say nothing about the upstream.
-const SILENT: [&str; 3] = ["client_aborted", "combo_timeout", ""];
+const SILENT: [&str; 4] = ["client_aborted", "called_off", "combo_timeout", ""];
 
 /// One recorded attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]

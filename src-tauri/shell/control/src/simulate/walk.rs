@@ -244,7 +244,8 @@ impl<'w> World<'w> {
         let mut journey = std::mem::take(&mut traveller.journey);
         let decision = {
             let remaining = remaining(&traveller);
-            decision::rule(&ended, &position(&traveller, &candidate, &remaining), &mut journey)
+            let attempts = journey.attempts.len();
+            decision::rule(&ended, &position(&traveller, &candidate, &remaining), attempts, &mut journey)
         };
         traveller.journey = journey;
         self.follows(decision, traveller, candidate);
@@ -477,5 +478,7 @@ fn attempt(traveller: &Traveller<'_>, candidate: &Candidate, sample: &Sample, no
         kind: sample.kind.clone(),
         decision: String::new(),
         message: Some(sample.message.clone()),
+        usage: None,
+        cost: None,
     }
 }

@@ -120,7 +120,7 @@ pub struct ComboWarning {
 pub enum ComboWarningCode {
     /// The combo is served where this model was asked for by the same name.
     ComboNameShadowsModel,
-    /// The provider does not list this model; it is sent as it is (decision 38).
+    /// The provider does not list this model; it is sent as it is (specification's decision 38).
     ModelUnknown,
     /// This model's step is bound to an account that does not exist here.
     ConnectionUnknown,

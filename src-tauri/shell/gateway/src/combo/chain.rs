@@ -29,6 +29,7 @@ pub(super) async fn ask<'p>(
         let change = |asked: &mut Request| hand_on(asked, prompt, written.as_deref());
         let made = if is_last { sub_request::last(request, change) } else { sub_request::whole(request, change) };
         let Ok(made) = made else { return given_up(recorder) };
+        recorder.asks(&made);
         let answered = match perform::ask(scene, &made, around.legs(pool, link.iter().copied()), None, recorder).await {
             Ended::Answered(answered) if !is_last => *answered,
             ended => return ended,

@@ -11,14 +11,14 @@
 use domain::{Millis, Timestamp};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use routing::decision::{MOST_ATTEMPTS, Stop};
+use routing::decision::Stop;
 use routing::order::Place;
 
 use super::account::{Account, Here, Lane, Then, ask_account};
 use super::walk::{Answered, Ended, Scene, Walk};
 use crate::failed::Failed;
 use crate::ingress::ClientRequest;
-use crate::record::{CalledOff, Recorder};
+use crate::record::{CutOff, Recorder};
 use crate::send::Served;
 
 /// How many run side by side.
@@ -55,20 +55,11 @@ enum Turn<'p> {
     Over,
 }
 
-/// How the row of an attempt ends that was called off: somebody else was faster.
-const LOST: (&str, &str) = ("called_off", "lost");
-/// The combo's time was over.
-const LATE: (&str, &str) = ("combo_timeout", "stop");
-/// What somebody else was told ended it all.
-const NEEDLESS: (&str, &str) = ("called_off", "stop");
-
 struct Hedge<'h, 'p> {
     walk: Walk<'h, 'p>,
     delay: Millis,
     /// The next target of the order.
     next: usize,
-    /// The calls under way by place of their target, as the request's page shows them should they be called off.
-    started: Vec<(usize, CalledOff)>,
     /// When the youngest of them began.
     youngest: Timestamp,
 }
@@ -83,12 +74,13 @@ pub(super) async fn walk(
 ) -> Ended {
     let gateway = scene.gateway;
     let walk = Walk::new(scene, request, order, recorder);
-    let mut hedge = Hedge { walk, delay, next: 0, started: Vec::new(), youngest: gateway.now() };
+    let mut hedge = Hedge { walk, delay, next: 0, youngest: gateway.now() };
     let mut running = FuturesUnordered::new();
     loop {
         if running.is_empty() {
             match hedge.next_lane() {
                 Some((lane, way)) => running.push(go(scene, request, lane, way)),
+                None if hedge.walk.end.is_final() => return Ended::Nobody(Box::new(hedge.walk.end)),
                 None => return hedge.walk.wait_for_a_place().await,
             }
         }
@@ -96,10 +88,15 @@ pub(super) async fn walk(
         tokio::select! {
             biased;
             Some(news) = running.next() => match hedge.hear(news, running.is_empty()) {
-                Turn::Answered(answered) => return Ended::Answered(answered),
+                Turn::Answered(mut answered) => {
+                    drop(running);
+                    answered.recorder.take_up(&CutOff::LOST);
+                    return Ended::Answered(answered);
+                }
                 Turn::GoesOn(lane) => running.extend(lane.map(|(lane, way)| go(scene, request, lane, way))),
                 Turn::Over => {
-                    hedge.call_off(NEEDLESS);
+                    drop(running);
+                    hedge.walk.end.recorder.take_up(&CutOff::NEEDLESS);
                     if hedge.walk.end.has_asked_everybody() {
                         return hedge.walk.wait_for_a_place().await;
                     }
@@ -111,7 +108,8 @@ pub(super) async fn walk(
                 running.extend(lane.map(|(lane, way)| go(scene, request, lane, way)));
             }
             () = gateway.clock().sleep_until(scene.deadline) => {
-                hedge.call_off(LATE);
+                drop(running);
+                hedge.walk.end.recorder.take_up(&CutOff::LATE);
                 hedge.walk.end.timed_out = true;
                 return Ended::Nobody(Box::new(hedge.walk.end));
             }
@@ -135,9 +133,11 @@ async fn go<'p>(scene: &Scene<'_>, request: &ClientRequest, lane: Lane<'p>, way:
 impl<'p> Hedge<'_, 'p> {
     /// The next target that has an account with a free place.
     fn next_lane(&mut self) -> Option<(Lane<'p>, Way)> {
-        while !self.is_spent()
-            && let Some(place) = self.walk.order.get(self.next)
-        {
+        while let Some(place) = self.walk.order.get(self.next) {
+            if self.walk.end.recorder.is_spent() {
+                self.walk.runs_out(self.next);
+                return None;
+            }
             let here = Here { place, at: self.next };
             self.next += 1;
             let Some(steps) = self.walk.candidates(here) else { continue };
@@ -149,29 +149,19 @@ impl<'p> Hedge<'_, 'p> {
         None
     }
 
-    /// Whether the request may make no further attempt.
-    fn is_spent(&self) -> bool {
-        self.walk.end.recorder.journey.attempts.len() + self.started.len() >= MOST_ATTEMPTS
-    }
-
     /// Begins a call to the next account of a target that has a place at once.
     fn ask(&mut self, mut lane: Lane<'p>) -> Option<(Lane<'p>, Way)> {
-        if self.is_spent() {
-            self.walk.end.stop = Some(Stop::MaxAttempts);
+        if self.walk.end.recorder.is_spent() {
+            self.walk.runs_out(lane.here.at);
             return None;
         }
         let account = self.walk.free_place(&mut lane)?;
         self.youngest = self.walk.scene.gateway.now();
-        let call = CalledOff {
-            candidate: account.step.candidate.clone(),
-            connection_name: account.step.entry.connection.name.clone(),
-            execution_key: lane.here.place.target.execution_key.clone(),
-            started_at: self.youngest,
-        };
-        let dialect = account.step.operation.dialect();
-        self.walk.end.recorder.addressed(&call.candidate, &call.connection_name, dialect);
-        self.started.push((lane.here.at, call));
-        let part = self.walk.end.recorder.part();
+        let step = &account.step;
+        let name = &step.entry.connection.name;
+        self.walk.end.recorder.addressed(&step.candidate, name, step.operation.dialect());
+        let mut part = self.walk.end.recorder.part();
+        part.claim();
         Some((lane, Way::Ask(Box::new((account, part)))))
     }
 
@@ -179,7 +169,7 @@ impl<'p> Hedge<'_, 'p> {
     /// left for an exhausted quota only.
     fn company_at(&self, running: usize) -> Option<Timestamp> {
         let last = self.next.checked_sub(1).and_then(|last| self.walk.order.get(last))?;
-        let may = running < ABREAST && self.next < self.walk.order.len() && !self.is_spent();
+        let may = running < ABREAST && self.next < self.walk.order.len() && !self.walk.end.recorder.is_spent();
         (may && !last.target.fallback_only_on_quota_exhaustion).then(|| self.youngest + self.delay)
     }
 
@@ -189,10 +179,8 @@ impl<'p> Hedge<'_, 'p> {
             News::Rested(lane) => return Turn::GoesOn(self.ask(lane)),
             News::Back(back) => *back,
         };
-        self.started.retain(|(at, _)| *at != lane.here.at);
         let failed = match sent {
             Ok(served) => {
-                self.call_off(LOST);
                 self.walk.end.recorder.go_on_with(recorder);
                 self.walk.end.recorder.goes_to(&account.step.candidate.connection);
                 return Turn::Answered(Box::new(self.walk.answered(served, account)));
@@ -219,13 +207,6 @@ impl<'p> Hedge<'_, 'p> {
                 let others_may_answer = matches!(stop, Stop::Exhausted | Stop::MaxAttempts);
                 if alone || !others_may_answer { Turn::Over } else { Turn::GoesOn(None) }
             }
-        }
-    }
-
-    /// What still runs does not any more.
-    fn call_off(&mut self, (kind, decision): (&str, &str)) {
-        for (_, call) in std::mem::take(&mut self.started) {
-            self.walk.end.recorder.called_off(call, kind, decision);
         }
     }
 }

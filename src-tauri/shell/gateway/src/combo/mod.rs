@@ -33,6 +33,7 @@ use domain::{Availability, Exclusion, Millis, Timestamp};
 use resilience::cooldown_wait::{Decision, Spent};
 use routing::auto_name::{self, AutoName};
 use routing::combo::{Combo, Config, Expansion, Skipped, Strategy, expand};
+use routing::decision::Stop;
 use routing::journey::Exhausted;
 use routing::order::Around;
 use routing::plan::{LeftOut, Refusal, Taste};
@@ -250,7 +251,7 @@ fn goes_on(
     effort: &mut Effort,
     deadline: Timestamp,
 ) -> Option<Millis> {
-    if !end.may_go_on() {
+    if !end.may_go_on() || end.stop == Some(Stop::MaxAttempts) {
         return None;
     }
     let now = gateway.now();

@@ -10,9 +10,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialects::canonical::Request;
-use domain::{Outcome, Success, Usage};
+use domain::{Outcome, Success};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use routing::decision::Stop;
 use routing::order::{Around, Leg};
 use routing::plan::Pool;
 use routing::strategies::fusion::{Judge, Quorum, Verdict};
@@ -24,7 +25,7 @@ use super::{perform, sub_request};
 use crate::attempt::Attempt;
 use crate::ingress::ClientRequest;
 use crate::plan::Step;
-use crate::record::Recorder;
+use crate::record::{CutOff, Recorder};
 
 /// Code of the warning that one member's answer stands as it is, because nobody could judge.
 const UNJUDGED: &str = "FUSION_UNJUDGED";
@@ -33,6 +34,8 @@ const UNJUDGED: &str = "FUSION_UNJUDGED";
 struct Said {
     member: usize,
     answer: Option<Spoken>,
+    /// It could not be asked as often as it should have been: the request had made its attempts.
+    is_spent: bool,
     recorder: Recorder,
 }
 
@@ -42,7 +45,8 @@ struct Spoken {
     step: Step,
     /// Settled by now.
     attempt: Attempt,
-    used: Usage,
+    /// The number of that attempt.
+    n: Option<u32>,
 }
 
 /// What was heard by the time the panel was over.
@@ -51,6 +55,8 @@ struct Heard {
     /// By the member's place.
     answers: BTreeMap<usize, Spoken>,
     failed: BTreeSet<usize>,
+    /// Some could not be asked any more.
+    is_spent: bool,
 }
 
 /// Who sits, and who writes. A member is a target, or a combo within that answers as one.
@@ -83,7 +89,10 @@ pub(super) async fn ask<'p>(
             end.recorder.warn(end.timed_out.then(|| UNJUDGED.to_owned()).into_iter().collect());
             stands(scene, request, heard, end)
         }
-        Verdict::Wait { .. } | Verdict::Fail => Ended::Nobody(Box::new(end)),
+        Verdict::Wait { .. } | Verdict::Fail => {
+            end.stop = heard.is_spent.then_some(Stop::MaxAttempts);
+            Ended::Nobody(Box::new(end))
+        }
     }
 }
 
@@ -108,17 +117,24 @@ async fn listen<'p>(
     end: &mut End,
 ) -> Option<(Verdict, Heard)> {
     let mut heard = Heard::default();
+    // However often members are asked, one attempt is the judge's.
+    let of_the_judge = end.recorder.keep_attempt();
     let mut running: FuturesUnordered<_> = (0..panel.members.len())
-        .map(|member| member_of(scene, question, panel.member(member), member, end.recorder.part()))
+        .map(|member| {
+            let mut part = end.recorder.part();
+            part.asks(question);
+            member_of(scene, question, panel.member(member), member, part)
+        })
         .collect();
-    loop {
+    let verdict = loop {
         let until = match quorum.verdict(scene.gateway.now()) {
             Verdict::Wait { until } => until,
-            verdict => return Some((verdict, heard)),
+            verdict => break Some(verdict),
         };
         tokio::select! {
             biased;
             Some(said) = running.next() => {
+                heard.is_spent |= said.is_spent;
                 match said.answer {
                     Some(answer) => {
                         quorum.on_answer(said.member, scene.gateway.now());
@@ -134,12 +150,16 @@ async fn listen<'p>(
             () = scene.gateway.clock().sleep_until(until.min(scene.deadline)) => {
                 if scene.gateway.now() >= scene.deadline {
                     end.timed_out = true;
-                    let member = heard.answers.keys().next().copied().filter(|_| *panel.judge == Judge::Member)?;
-                    return Some((Verdict::Answer { member }, heard));
+                    let first = heard.answers.keys().next().copied().filter(|_| *panel.judge == Judge::Member);
+                    break first.map(|member| Verdict::Answer { member });
                 }
             }
         }
-    }
+    };
+    drop(running);
+    drop(of_the_judge);
+    end.recorder.take_up(if end.timed_out { &CutOff::LATE } else { &CutOff::PANEL_OVER });
+    Some((verdict?, heard))
 }
 
 async fn member_of<'p>(
@@ -152,13 +172,15 @@ async fn member_of<'p>(
     match perform::ask(scene, question, legs, None, recorder).await {
         Ended::Answered(answered) => {
             let Answered { served, step, mut attempt, mut recorder } = *answered;
-            let used = *recorder.usage();
-            attempt.settle_early(&Outcome::Success(Success { usage: used }));
-            recorder.next_call();
+            attempt.settle_early(&Outcome::Success(Success { usage: *recorder.usage() }));
+            let n = recorder.next_call();
             let answer = WholeAnswer::read(question, served).await;
-            Said { member, answer: answer.map(|answer| Spoken { answer, step, attempt, used }), recorder }
+            Said { member, answer: answer.map(|answer| Spoken { answer, step, attempt, n }), is_spent: false, recorder }
         }
-        Ended::Nobody(end) => Said { member, answer: None, recorder: end.recorder },
+        Ended::Nobody(end) => {
+            let is_spent = end.stop == Some(Stop::MaxAttempts);
+            Said { member, answer: None, is_spent, recorder: end.recorder }
+        }
     }
 }
 
@@ -168,10 +190,11 @@ async fn by_the_chosen<'p>(
     request: &ClientRequest,
     panel: &Panel<'_, 'p>,
     heard: Heard,
-    recorder: Recorder,
+    mut recorder: Recorder,
 ) -> Ended {
     let nobody = |recorder| Ended::Nobody(Box::new(End::new(recorder)));
     let Some(made) = for_the_judge(scene, request, &heard) else { return nobody(recorder) };
+    recorder.asks(&made);
     match panel.judge {
         Judge::Target(index) => {
             let has_failed = panel
@@ -207,6 +230,7 @@ async fn by_members<'p>(
     let mut end = End::new(recorder);
     let has_time = scene.gateway.now() < scene.deadline;
     if has_time && let Some(made) = for_the_judge(scene, request, &heard) {
+        end.recorder.asks(&made);
         for member in heard.answers.keys() {
             match perform::ask(scene, &made, panel.member(*member), None, end.recorder).await {
                 Ended::Nobody(nobody) => end = *nobody,
@@ -224,11 +248,10 @@ async fn by_members<'p>(
 /// The first of the members' answers is the client's, as it is.
 fn stands(scene: &Scene<'_>, request: &ClientRequest, mut heard: Heard, mut end: End) -> Ended {
     let Some((_, spoken)) = heard.answers.pop_first() else { return Ended::Nobody(Box::new(end)) };
-    let Spoken { answer, step, attempt, used } = spoken;
-    let bytes = answer.length();
+    let Spoken { answer, step, attempt, n } = spoken;
     match answer.serve(scene.gateway, request, &step) {
         Ok(served) => {
-            end.recorder.settles_for(&step, used, bytes);
+            end.recorder.settles_for(&step, n);
             Ended::Answered(Box::new(Answered { served, step, attempt, recorder: end.recorder }))
         }
         Err(_) => Ended::Nobody(Box::new(end)),

@@ -4,8 +4,9 @@
 use std::pin::Pin;
 
 use domain::Millis;
-use routing::Plan;
+use routing::decision::Stop;
 use routing::order::{Around, Leg};
+use routing::{Plan, Target};
 
 use super::walk::{End, Ended, Scene, walk};
 use super::{chain, hedge, panel};
@@ -47,7 +48,8 @@ pub(super) async fn ask<'p>(
     recorder: Recorder,
 ) -> Ended {
     let mut end = End::new(recorder);
-    for leg in legs {
+    let mut legs = legs.into_iter();
+    while let Some(leg) = legs.next() {
         let ended = match leg {
             Leg::List(places) => match company {
                 Some(delay) => Box::pin(hedge::walk(scene, request, delay, &places, end.recorder)).await,
@@ -57,10 +59,24 @@ pub(super) async fn ask<'p>(
         };
         match ended {
             Ended::Nobody(nobody) if nobody.may_go_on() => end = *nobody,
+            Ended::Nobody(mut nobody) if nobody.stop == Some(Stop::MaxAttempts) => {
+                legs.for_each(|leg| nobody.recorder.never_asks(targets(&leg)));
+                return Ended::Nobody(nobody);
+            }
             ended => return ended,
         }
     }
     Ended::Nobody(Box::new(end))
+}
+
+/// Whom a leg comes to.
+fn targets<'p>(leg: &Leg<'p>) -> Vec<&'p Target> {
+    match leg {
+        Leg::List(places) => places.iter().map(|place| place.target).collect(),
+        Leg::Together { plan, .. } => {
+            plan.sequence().filter_map(|attempt| plan.pool().targets.get(attempt.target)).collect()
+        }
+    }
 }
 
 /// [`perform`] for a combo within, whose plan may hold further ones: boxed, so that the future has an end.

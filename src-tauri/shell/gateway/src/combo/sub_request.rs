@@ -109,11 +109,6 @@ impl WholeAnswer {
         (!text.trim().is_empty()).then_some(WholeAnswer { head, body, text })
     }
 
-    /// Its length in bytes.
-    pub(super) fn length(&self) -> u64 {
-        self.body.len() as u64
-    }
-
     /// What `step` answered, as the answer to the client's own request: the very bytes, unless the client speaks otherwise or
     /// wants a stream.
     ///

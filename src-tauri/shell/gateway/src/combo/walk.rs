@@ -27,7 +27,7 @@ use crate::failed::Failed;
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Asker, Step, steps_of};
-use crate::record::Recorder;
+use crate::record::{CutOff, Recorder};
 use crate::send::Served;
 use crate::translate::truncates_tools;
 
@@ -72,7 +72,13 @@ impl End {
 
     /// Nobody at all is to be asked any more.
     pub(super) fn is_final(&self) -> bool {
-        self.timed_out || !matches!(self.stop, None | Some(Stop::Exhausted))
+        let is_stopped = match self.stop {
+            None | Some(Stop::Exhausted) => false,
+            // What the members of a panel left to their judge may be somebody else's.
+            Some(Stop::MaxAttempts) => self.recorder.is_spent(),
+            Some(_) => true,
+        };
+        self.timed_out || is_stopped
     }
 
     /// How long the last failure asked to wait.
@@ -213,11 +219,15 @@ impl<'w, 'p> Walk<'w, 'p> {
         let Scene { gateway, deadline, .. } = self.scene;
         let mut next = first;
         while let Some(account) = next {
+            if !self.end.recorder.claim() {
+                self.runs_out(lane.here.at);
+                return Went::Over;
+            }
             let sent = tokio::select! {
                 biased;
                 sent = ask_account(&self.scene, self.request, &lane, &account, &mut self.end.recorder) => sent,
                 () = gateway.clock().sleep_until(deadline) => {
-                    self.end.recorder.end_attempt("combo_timeout", "stop", None);
+                    self.end.recorder.give_up(&CutOff::LATE);
                     self.end.timed_out = true;
                     return Went::Over;
                 }
@@ -348,12 +358,22 @@ impl<'w, 'p> Walk<'w, 'p> {
             Decision::FewerTools => lane.wish.shortened = true,
             Decision::NextAccount => return Then::NextAccount,
             Decision::NextTarget { after } => return Then::NextTarget { after },
+            Decision::Stop(Stop::MaxAttempts) => {
+                self.runs_out(lane.here.at + 1);
+                return Then::Over(Stop::MaxAttempts);
+            }
             Decision::Stop(stop) => {
                 self.end.stop = Some(stop);
                 return Then::Over(stop);
             }
         }
         Then::Again { after: Millis::ZERO }
+    }
+
+    /// The request has made all its attempts: of the order, whoever from this place on was not asked never is.
+    pub(super) fn runs_out(&mut self, from: usize) {
+        self.end.stop = Some(Stop::MaxAttempts);
+        self.end.recorder.never_asks(self.order.iter().skip(from).map(|place| place.target));
     }
 
     /// Whether somebody at the next target will speak for the provider, so that this failure is not counted for its breaker.
@@ -388,7 +408,8 @@ impl<'w, 'p> Walk<'w, 'p> {
         if let Outcome::Failure(failure) = &failed.diagnosis.outcome {
             recorder.journey.failed(step.candidate.connection.clone(), failure.clone());
         }
-        let decision = decision::rule(&ended, position, &mut recorder.journey);
+        let attempts = recorder.attempts();
+        let decision = decision::rule(&ended, position, attempts, &mut recorder.journey);
         recorder.decided(word(&decision));
         decision
     }

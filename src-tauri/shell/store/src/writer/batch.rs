@@ -66,6 +66,9 @@ impl Batch {
                 requests::write(&mut transaction, records).await?;
             }
             usage::add_from_log(&mut transaction, last).await?;
+            for record in &self.records {
+                usage::split(&mut transaction, record).await?;
+            }
         }
         for (id, at) in &self.touched {
             client_keys::write_last_used(&mut transaction, id, *at).await?;

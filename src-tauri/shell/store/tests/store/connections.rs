@@ -4,7 +4,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use store::{CredentialChange, Error, Store};
 
-use crate::world::{World, at, connection};
+use crate::world::{Look, World, at, connection};
 
 const SECRET: &str = "sk-live-0123456789";
 

@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
 use store::{Error, RequestFilter};
 
-use crate::world::{ManualClock, World, at, connection};
+use crate::world::{Look, ManualClock, World, at, connection};
 
 #[tokio::test]
 async fn two_gateways_never_share_a_folder() {

@@ -3,7 +3,7 @@ use resilience::Row;
 use store::{CredentialChange, QuotaPoint, Store};
 
 use crate::resilience::{quota, start};
-use crate::world::{Running, World, at, until};
+use crate::world::{Look, Running, World, at, until};
 
 const SNAPSHOTS: &str = "SELECT count(*) FROM quota_snapshots";
 const POINTS: &str = "SELECT count(*) FROM quota_history";

@@ -220,7 +220,6 @@ async fn values_live_in_namespaces() {
     store.change_values("settings", &changes, at(2)).await.unwrap();
     let expected = BTreeMap::from([("routing".to_owned(), json!([1]))]);
     assert_eq!(store.list_values("settings").await.unwrap(), expected);
-    assert!(store.delete_value("flags", "gateway").await.unwrap());
-    assert!(!store.delete_value("flags", "gateway").await.unwrap());
+    assert_eq!(store.list_values("flags").await.unwrap(), BTreeMap::from([("gateway".to_owned(), json!(null))]));
     running.stop().await;
 }

@@ -1,12 +1,14 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::{Clock, ConnectionId, wire};
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
 use store::{CredentialChange, CredentialError, Error, Options, SecretStore, SecretStoreChoice, Store};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::world::{World, connection};
+use crate::world::{Look, World, at, connection};
 
 const SECRET: &str = "sk-very-recognisable-secret";
 const PROXY: &str = "http://somebody:proxypassword@proxy.example:8080";
@@ -131,4 +133,85 @@ async fn an_existing_key_file_is_used_without_asking_the_keychain() {
     let store = Store::open(&world.data(), options, clock, &tracker, CancellationToken::new()).await.unwrap();
     assert_eq!(store.secret_store(), SecretStore::File);
     assert_eq!(credential_of(&store, "a").await.unwrap().unwrap().expose_secret(), SECRET);
+}
+
+const SHARED: &str = "socks5h://somebody:sharedpassword@shared.example:1080";
+
+fn network(proxy: &Value) -> Value {
+    json!({ "proxyMode": "custom", "proxyUrl": proxy, "later": [1] })
+}
+
+async fn network_of(store: &Store) -> Value {
+    store.load_settings(at(9)).await.unwrap().remove("network").unwrap()
+}
+
+async fn stored_network(world: &World) -> Value {
+    let select = "SELECT value FROM key_value WHERE namespace = 'settings' AND key = 'network'";
+    let text: String = sqlx::query_scalar(select).fetch_one(&mut world.raw().await).await.unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test]
+async fn the_shared_proxy_is_sealed_and_the_rest_of_its_document_is_not() {
+    let world = World::new();
+    let running = world.open().await;
+    let changes = BTreeMap::from([
+        ("network".to_owned(), Some(network(&json!(SHARED)))),
+        ("gateway".to_owned(), Some(json!({ "port": 80 }))),
+        ("customBannedSignals".to_owned(), Some(json!(["a"]))),
+    ]);
+    running.store.change_settings(&changes, at(1)).await.unwrap();
+    let mut bytes = std::fs::read(world.file(wire::file::DATABASE)).unwrap();
+    bytes.extend(std::fs::read(world.file("omniroute.sqlite-wal")).unwrap());
+    for hidden in [SHARED, "sharedpassword", "shared.example"] {
+        assert!(!contains(&bytes, hidden), "{hidden}");
+    }
+    let stored = stored_network(&world).await;
+    assert_eq!((&stored["proxyMode"], &stored["later"]), (&json!("custom"), &json!([1])));
+    let expected = changes.into_iter().map(|(section, document)| (section, document.unwrap())).collect();
+    assert_eq!(running.store.load_settings(at(2)).await.unwrap(), expected);
+    assert_eq!(stored_network(&world).await, stored, "what is sealed stays as it is");
+    running.stop().await;
+    let running = world.open().await;
+    assert_eq!(running.store.load_settings(at(2)).await.unwrap(), expected);
+    let gone = BTreeMap::from([("network".to_owned(), None)]);
+    running.store.change_settings(&gone, at(3)).await.unwrap();
+    assert_eq!(
+        running.store.load_settings(at(4)).await.unwrap().keys().collect::<Vec<_>>(),
+        ["customBannedSignals", "gateway"]
+    );
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_shared_proxy_in_plain_words_is_read_and_sealed_by_the_next_start() {
+    let world = World::new();
+    let running = world.open().await;
+    running.store.put_value(store::SETTINGS, "network", &network(&json!(SHARED)), at(0)).await.unwrap();
+    assert_eq!(network_of(&running.store).await, network(&json!(SHARED)));
+    let stored = stored_network(&world).await;
+    assert!(stored["proxyUrl"]["sealed"].is_string(), "{stored}");
+    assert_eq!((&stored["proxyMode"], &stored["later"]), (&json!("custom"), &json!([1])));
+    assert_eq!(network_of(&running.store).await, network(&json!(SHARED)));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_shared_proxy_that_cannot_be_opened_is_neither_read_nor_lost() {
+    let world = World::new();
+    let running = world.open().await;
+    let changes = BTreeMap::from([("network".to_owned(), Some(network(&json!(SHARED))))]);
+    running.store.change_settings(&changes, at(1)).await.unwrap();
+    running.stop().await;
+    let (key, stored) = (std::fs::read(world.file(wire::file::DATA_KEY)).unwrap(), stored_network(&world).await);
+    std::fs::remove_file(world.file(wire::file::DATA_KEY)).unwrap();
+    let running = world.open().await;
+    assert_eq!(network_of(&running.store).await, stored);
+    let other = BTreeMap::from([("network".to_owned(), Some(network(&stored["proxyUrl"])))]);
+    running.store.change_settings(&other, at(2)).await.unwrap();
+    running.stop().await;
+    std::fs::write(world.file(wire::file::DATA_KEY), key).unwrap();
+    let running = world.open().await;
+    assert_eq!(network_of(&running.store).await, network(&json!(SHARED)));
+    running.stop().await;
 }

@@ -1,4 +1,4 @@
-use domain::request_log::{RequestOutcome, RequestRecord};
+use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord};
 use domain::{ClientKeyId, ConnectionId, Timestamp, Usage};
 use store::{GroupBy, KeyUsage, Store, UsageTotals};
 
@@ -141,6 +141,63 @@ async fn what_a_key_consumed_is_told_by_provider_and_model() {
     let served =
         KeyUsage { provider: Some("anthropic".into()), model: some("claude-x-1"), cost: 0.25, tokens: 20, unpriced: 1 };
     assert_eq!(found, [nobody, served]);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_of_several_calls_is_one_request_and_consumes_of_each_by_its_own() {
+    let world = World::new();
+    let running = world.open().await;
+    let store = &running.store;
+    let usage = |input, output| Usage { input_fresh: Some(input), output: Some(output), ..Usage::default() };
+    let mut several = request(1);
+    let judge = several.trace.attempts[0].clone();
+    let member = AttemptRecord {
+        n: 1,
+        provider: "openai".into(),
+        model: "m1".to_owned(),
+        connection: "openai-home".into(),
+        connection_name: "home".to_owned(),
+        usage: Some(usage(100, 10)),
+        cost: None,
+        ..judge.clone()
+    };
+    let silent = AttemptRecord { n: 2, usage: None, ..judge.clone() };
+    let judge = AttemptRecord { n: 3, usage: Some(usage(300, 30)), cost: Some(0.75), ..judge };
+    several.trace.attempts = vec![member, silent, judge];
+    (several.usage, several.cost) = (usage(400, 40), None);
+    // Written twice, it is counted once.
+    for record in
+        [several.clone(), several.clone(), RequestRecord { usage: usage(5, 5), cost: Some(0.25), ..request(2) }]
+    {
+        store.record_request(record);
+    }
+    let summary = store.usage_summary(GroupBy::Connection, at(0), at(10)).await.unwrap();
+    let told: Vec<_> = summary
+        .groups
+        .iter()
+        .map(|group| {
+            let UsageTotals { requests, successes, input_fresh, output, cost, .. } = group.totals;
+            (group.group.as_deref(), group.name.as_deref(), requests, successes, input_fresh, output, cost)
+        })
+        .collect();
+    let expected = [
+        (Some("anthropic-work"), Some("work"), 2, 2, 305, 35, 1.0),
+        (Some("openai-home"), Some("home"), 0, 0, 100, 10, 0.0),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!((summary.totals.requests, summary.totals.input_fresh), (2, 405));
+    let found = store.key_usage(&ClientKeyId::from("key-1"), at(0), at(10)).await.unwrap();
+    let of = |provider: &str, model: &str, cost, tokens, unpriced| KeyUsage {
+        provider: Some(provider.into()),
+        model: some(model),
+        cost,
+        tokens,
+        unpriced,
+    };
+    assert_eq!(found, [of("anthropic", "claude-x-1", 1.0, 340, 0), of("openai", "m1", 0.0, 110, 1)]);
+    assert_eq!(store.finished_requests(at(0), 10).await.unwrap().len(), 2);
+    assert_eq!(store.get_request(&several.id).await.unwrap(), Some(several));
     running.stop().await;
 }
 

@@ -9,6 +9,7 @@ use domain::connection::{AuthType, Connection, ProviderSpecific};
 use domain::request_log::{AttemptRecord, RequestOutcome, RequestRecord, Trace};
 use domain::{ClientKeyId, Clock, ConnectionId, Dialect, Millis, ProviderId, RequestId, Timestamp, Usage, wire};
 use parking_lot::Mutex;
+use secrecy::SecretString;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Executor};
 use store::{Error, Options, SecretStoreChoice, Store};
@@ -222,9 +223,33 @@ pub fn request(n: u64) -> RequestRecord {
                 kind: "success".to_owned(),
                 decision: "answer".to_owned(),
                 message: None,
+                usage: None,
+                cost: None,
             }],
             exclusions: Vec::new(),
             warnings: Vec::new(),
         },
+    }
+}
+
+/// Single things out of what the gateway loads as a whole.
+pub trait Look {
+    async fn list_connections(&self) -> Result<Vec<Connection>, Error>;
+    async fn get_connection(&self, id: &ConnectionId) -> Result<Option<Connection>, Error>;
+    async fn connection_credential(&self, id: &ConnectionId) -> Result<Option<SecretString>, Error>;
+}
+
+impl Look for Store {
+    async fn list_connections(&self) -> Result<Vec<Connection>, Error> {
+        Ok(self.load_connections().await?.into_iter().map(|stored| stored.connection).collect())
+    }
+
+    async fn get_connection(&self, id: &ConnectionId) -> Result<Option<Connection>, Error> {
+        Ok(self.list_connections().await?.into_iter().find(|connection| connection.id == *id))
+    }
+
+    async fn connection_credential(&self, id: &ConnectionId) -> Result<Option<SecretString>, Error> {
+        let stored = self.load_connections().await?.into_iter().find(|stored| stored.connection.id == *id);
+        Ok(stored.map(|stored| stored.credential).transpose()?.flatten())
     }
 }

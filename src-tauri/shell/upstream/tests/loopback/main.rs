@@ -2,4 +2,5 @@
 
 mod discovery;
 mod server;
+mod socks;
 mod transport;

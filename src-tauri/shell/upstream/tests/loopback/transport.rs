@@ -48,11 +48,11 @@ fn post(url: &str, body: &'static str) -> http::Request<Payload> {
 }
 
 fn consent() -> Route {
-    Route { proxy: None, allow_private: true }
+    Route { proxy: None, allow_private: true, fresh: false }
 }
 
 fn through(proxy: &str) -> Route {
-    Route { proxy: Some(Proxy::from(proxy)), allow_private: false }
+    Route { proxy: Some(Proxy::from(proxy)), allow_private: false, fresh: false }
 }
 
 async fn failure(transport: &HttpTransport, url: &str, route: &Route) -> TransportError {
@@ -149,9 +149,11 @@ async fn forbidden_addresses_are_refused_before_anything_is_sent() {
         ("http://api.example.com/v1", false),
     ];
     for (url, allow_private) in rows {
-        let error = failure(&transport, url, &Route { proxy: None, allow_private }).await;
+        let error = failure(&transport, url, &Route { proxy: None, allow_private, fresh: false }).await;
         assert!(matches!(error, TransportError::AddressRefused(_)), "{url}: {error:?}");
-        let error = failure(&transport, url, &Route { proxy: Some("http://127.0.0.1:1".into()), allow_private }).await;
+        let error =
+            failure(&transport, url, &Route { proxy: Some("http://127.0.0.1:1".into()), allow_private, fresh: false })
+                .await;
         assert!(matches!(error, TransportError::AddressRefused(_)), "{url} through a proxy: {error:?}");
     }
     for host in ["127.0.0.1", "localhost", "2130706433"] {

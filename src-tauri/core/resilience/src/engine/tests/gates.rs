@@ -193,7 +193,8 @@ fn an_account_that_begins_to_rest_sends_those_who_wait_for_it_elsewhere() {
     line.ends_with("a", &Outcome::Failure(failure(500, Reason::ServerError)));
     for name in ["b", "c"] {
         let refusal = line.refused.remove(name).expect("its turn has come");
-        assert_eq!(refusal.into_exclusion().mechanism, Mechanism::ConnectionCooldown);
+        let Refusal::Excluded(exclusion) = refusal else { panic!("{name} is refused for another reason: {refusal:?}") };
+        assert_eq!(exclusion.mechanism, Mechanism::ConnectionCooldown);
     }
     assert_eq!(line.waiting(), 0);
 }

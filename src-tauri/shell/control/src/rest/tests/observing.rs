@@ -121,6 +121,8 @@ fn record(n: u64, outcome: RequestOutcome, world: &World) -> RequestRecord {
                 kind: "success".to_owned(),
                 decision: "answer".to_owned(),
                 message: None,
+                usage: None,
+                cost: None,
             }],
             exclusions: Vec::new(),
             warnings: Vec::new(),

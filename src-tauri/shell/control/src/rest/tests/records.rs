@@ -47,6 +47,12 @@ async fn no_reply_holds_a_credential() {
     let id = world.add_connection("c1").await;
     let proxied = json!({"proxyUrl": "http://me:hunter2@proxy.example:3128"});
     world.ok("PATCH", &format!("/api/providers/{id}"), Some(proxied)).await;
+    let shared = json!({"network": {"proxyMode": "custom", "proxyUrl": "socks5h://me:swordfish@proxy.example:1080"}});
+    let reply = world.call("PATCH", "/api/settings", Some(shared)).await;
+    assert!(reply.status == 200 && !reply.text.contains("swordfish"), "{}", reply.text);
+    let wrong = json!({"network": {"proxyUrl": "ftp://me:swordfish@proxy.example"}});
+    let reply = world.call("PATCH", "/api/settings", Some(wrong)).await;
+    assert!(reply.status == 400 && !reply.text.contains("swordfish"), "{}", reply.text);
     let key = world.ok("POST", "/api/keys", Some(json!({"name": "agent"}))).await;
     let key = key["key"].as_str().expect("a key").to_owned();
     for path in [
@@ -56,10 +62,15 @@ async fn no_reply_holds_a_credential() {
         "/api/monitoring/health".to_owned(),
         "/api/app".to_owned(),
         "/api/settings".to_owned(),
+        "/api/settings/fields".to_owned(),
+        "/api/settings/feature-flags".to_owned(),
+        "/api/resilience".to_owned(),
         "/api/openapi.json".to_owned(),
     ] {
-        let text = world.get(&path).await.text;
-        for secret in ["sk-secret-of-c1", "hunter2", key.as_str(), TOKEN] {
+        let reply = world.get(&path).await;
+        assert_eq!(reply.status, 200, "{path}");
+        let text = reply.text;
+        for secret in ["sk-secret-of-c1", "hunter2", "swordfish", key.as_str(), TOKEN] {
             assert!(!text.contains(secret), "{path} holds {secret}");
         }
     }
@@ -77,6 +88,33 @@ async fn a_proxy_sent_back_as_it_was_shown_keeps_its_password() {
     let connections = world.control.connections();
     let entry = connections.iter().next().expect("a connection");
     assert_eq!(entry.connection.proxy_url.as_deref(), Some(stored));
+}
+
+#[tokio::test]
+async fn the_shared_proxy_sent_back_as_it_was_shown_keeps_its_password() {
+    let world = World::new().await;
+    let stored = "socks5://me:hunter2@proxy.example:1080";
+    let set = |url: &Value| json!({"network": {"proxyMode": "custom", "proxyUrl": url}});
+    let tree = world.ok("PATCH", "/api/settings", Some(set(&json!(stored)))).await;
+    let shown = &tree["network"]["proxyUrl"];
+    assert_eq!(shown, "socks5://me@proxy.example:1080");
+    assert_eq!(tree["sources"]["network.proxyUrl"], "stored");
+    let tree = world.ok("PATCH", "/api/settings", Some(set(shown))).await;
+    assert_eq!((&tree["network"]["proxyUrl"], &tree["network"]["proxyMode"]), (shown, &json!("custom")));
+    let in_force = || world.control.settings().network.proxy_url.as_ref().map(|url| url.expose().to_owned());
+    assert_eq!(in_force().as_deref(), Some(stored));
+    let documents = world.control.store().load_settings(world.control.now()).await.expect("the settings");
+    assert_eq!(documents["network"]["proxyUrl"], stored);
+    let raw = world.control.store().list_values(store::SETTINGS).await.expect("values");
+    assert!(raw["network"]["proxyUrl"]["sealed"].is_string(), "{raw:?}");
+
+    let refused = world.call("PATCH", "/api/settings", Some(set(&json!("socks4://proxy.example")))).await;
+    let detail = &refused.body["error"]["details"][0];
+    assert_eq!((refused.status.as_u16(), &detail["field"]), (400, &json!("network.proxyUrl")), "{}", refused.text);
+    assert!(detail["message"].as_str().is_some_and(|message| message.contains("socks5h")), "{detail}");
+    let unset = json!({"network": {"proxyMode": "none", "proxyUrl": null}});
+    world.ok("PATCH", "/api/settings", Some(unset)).await;
+    assert_eq!(in_force(), None);
 }
 
 #[tokio::test]

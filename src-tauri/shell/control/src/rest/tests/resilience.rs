@@ -115,7 +115,7 @@ async fn older_forms_of_a_change_are_understood() {
 async fn the_older_global_keys_repeat_the_waits() {
     let world = World::new().await;
     world.ok("PATCH", PATH, Some(json!({ "waitForCooldown": { "maxRetries": 2 } }))).await;
-    let stored = world.control.store().list_values(gateway::SETTINGS).await.expect("values");
+    let stored = world.control.store().list_values(store::SETTINGS).await.expect("values");
     assert_eq!((&stored["requestRetry"], &stored["maxRetryIntervalSec"]), (&json!(2), &json!(90)));
 }
 
@@ -137,6 +137,6 @@ async fn global_keys_stand_at_the_top_of_the_settings() {
         (&unset["customBannedSignals"], &unset["sources"]["customBannedSignals"]),
         (&json!([]), &json!("default"))
     );
-    let stored = world.control.store().list_values(gateway::SETTINGS).await.expect("values");
+    let stored = world.control.store().list_values(store::SETTINGS).await.expect("values");
     assert_eq!(stored["customBannedSignals"], Value::Null);
 }

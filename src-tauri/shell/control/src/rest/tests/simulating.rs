@@ -75,6 +75,8 @@ fn asked(n: u64, at: Timestamp, connection: &str, model: &str, status: u16) -> R
                 kind: if answered { "success" } else { "server_error" }.to_owned(),
                 decision: String::new(),
                 message: (!answered).then(|| "internal error".to_owned()),
+                usage: None,
+                cost: None,
             }],
             exclusions: Vec::new(),
             warnings: Vec::new(),

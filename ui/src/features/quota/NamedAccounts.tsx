@@ -1,4 +1,4 @@
-/** Accounts of which nothing is known and nobody can be asked: named in few lines, because there is nothing to compare. */
+/** Accounts of which nothing is known: named in few lines, because there is nothing to compare. */
 import { Link } from "@tanstack/react-router";
 import type { QuotaConnection } from "@/bindings";
 import { Section } from "@/components/Field";
@@ -8,15 +8,18 @@ import { groupBy } from "@/lib/group-by";
 /** More of one provider are counted instead. */
 const NAMED = 8;
 
-type SilentAccountsProps = {
+type NamedAccountsProps = {
+  title: string;
+  /** Why nothing is known. */
+  help: string;
   accounts: readonly QuotaConnection[];
   nameOf: { provider(id: string): string; connection(id: string): string };
 };
 
-export function SilentAccounts({ accounts, nameOf }: SilentAccountsProps) {
-  const words = useMessages().quota.silent;
+export function NamedAccounts({ title, help, accounts, nameOf }: NamedAccountsProps) {
+  const words = useMessages().quota;
   return (
-    <Section title={words.title} help={words.help}>
+    <Section title={title} help={help}>
       <ul>
         {[...groupBy(accounts, ({ provider }) => provider)].map(([provider, of]) => (
           <li key={provider} className="flex flex-wrap gap-x-8 gap-y-1 border-b py-2.5 last:border-b-0">
@@ -39,7 +42,7 @@ export function SilentAccounts({ accounts, nameOf }: SilentAccountsProps) {
                   params={{ providerId: provider }}
                   className="text-accent-text hover:underline"
                 >
-                  {words.more(of.length - NAMED)}
+                  {words.moreAccounts(of.length - NAMED)}
                 </Link>
               )}
             </span>
