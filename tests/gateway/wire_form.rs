@@ -169,9 +169,9 @@ async fn an_error_in_another_shape_is_told_in_that_of_the_dialect() {
         (Dialect::Gemini, "data: {\"error\":{\"message\":\"busy\",\"code\":\"503\"}}\n\n", "UNAVAILABLE", "busy"),
         (
             Dialect::Gemini,
-            "data: {\"candidates\":[],\"error\":{\"code\":429,\"message\":\"quota\",\"status\":\"RESOURCE_EXHAUSTED\"}}\n\n",
-            "RESOURCE_EXHAUSTED",
-            "quota",
+            "data: {\"candidates\":[],\"error\":{\"code\":500,\"message\":\"no more\",\"status\":\"INTERNAL\"}}\n\n",
+            "INTERNAL",
+            "no more",
         ),
     ] {
         let world = World::start().await;
@@ -293,7 +293,7 @@ async fn a_stream_that_pauses_gives_a_sign_of_life_every_fifteen_seconds() {
         (Dialect::Chat, "anthropic", Dialect::Messages),
         (Dialect::Responses, "anthropic", Dialect::Messages),
         (Dialect::Gemini, "anthropic", Dialect::Messages),
-        (Dialect::Messages, "gemini", Dialect::Gemini),
+        (Dialect::Messages, "openai", Dialect::Chat),
     ] {
         let world = World::start().await;
         let connection = world.connect(provider, "c1").await;

@@ -38,6 +38,8 @@ impl StreamReader for Reader {
         let mut room = String::new();
         let event = match mended::read::<wire::Event<'_>>(&frame.data, &mut room) {
             Ok(event) => event,
+            // By its name it is an error, in whatever form.
+            Err(_) if frame.event.as_deref() == Some("error") => wire::Event::default(),
             Err(why) => return self.course.drop_frame(why),
         };
         let kind = match str_of(&event.kind) {
