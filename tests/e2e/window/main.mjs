@@ -41,7 +41,8 @@ await checks.check(
         await window.press("a", "Requests");
         const row = "//*[@role='grid']//*[@role='row'][contains(., 'anthropic/m1')][contains(., 'Answered')]";
         await (await window.see(row)).click();
-        await window.words("Claude Code asked for anthropic/m1");
+        // The model's name is an element of its own within the sentence.
+        await window.see("//h2[starts-with(normalize-space(.), 'Claude Code asked for anthropic/m1; ')]");
         await window.screenshot(join(checks.folder, "request.png"));
       } finally {
         await upstream.stop();
