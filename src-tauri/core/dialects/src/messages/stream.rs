@@ -38,11 +38,8 @@ impl StreamReader for Reader {
         let mut room = String::new();
         let event = match mended::read::<wire::Event<'_>>(&frame.data, &mut room) {
             Ok(event) => event,
-            // Its name says enough, whatever the rest looks like.
-            Err(_) if matches!(frame.event.as_deref(), Some("error")) => {
-                self.course.fail(read_in_stream(&frame.data), out);
-                return self.course.note(&out[from..]);
-            }
+            // By its name it is an error, in whatever form.
+            Err(_) if frame.event.as_deref() == Some("error") => wire::Event::default(),
             Err(why) => return self.course.drop_frame(why),
         };
         let kind = match str_of(&event.kind) {

@@ -8,7 +8,7 @@ use crate::event::{FinishReason, PartKind};
 use crate::lenient::{Text, Whole, count, some_string, str_of};
 
 /// Any event of a stream.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Event<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Option<Text<'a>>,
