@@ -103,10 +103,11 @@ function wordOf(client, status) {
 function wantedWhole(client, upstream, { status, says, codes }) {
   const words = book.errors[status];
   const kinds = { openai: words.openai, anthropic: words.anthropic, genai: "ApiError", ai: "AI_APICallError" };
-  // An error of the client's own dialect stays as it is, and has a code only where its maker gave it one.
+  // An error of the client's own dialect that stays as it is has a code only where its maker gave it one. Told anew, it has the
+  // usual one of its status.
   const own = ["chat", "responses"].includes(client.dialect) ? words.own : null;
-  const code = client.dialect === upstream ? own : words.code;
-  return { kind: kinds[client.family], status, word: wordOf(client, status), codes: codes ?? [code], says };
+  const usual = client.dialect === upstream ? [own, words.code] : [words.code];
+  return { kind: kinds[client.family], status, word: wordOf(client, status), codes: codes ?? usual, says };
 }
 
 /** The exception for a stream that began well. */

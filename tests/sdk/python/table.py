@@ -133,9 +133,10 @@ def word_of(client: Client, status: int) -> str:
 def wanted_whole(client: Client, upstream: str, expected: dict) -> dict:
     """The exception for an error instead of an answer."""
     words = BOOK["errors"][str(expected["status"])]
-    # An error of the client's own dialect stays as it is, and has a code only where its maker gave it one.
+    # An error of the client's own dialect that stays as it is has a code only where its maker gave it one. Told anew, it has
+    # the usual one of its status.
     own = words.get("own") if client.family == "openai" else None
-    codes = expected.get("codes") or [own if client.dialect == upstream else words["code"]]
+    codes = expected.get("codes") or ([own, words["code"]] if client.dialect == upstream else [words["code"]])
     kind = words.get(client.family, "ClientError" if expected["status"] < 500 else "ServerError")
     word = word_of(client, expected["status"])
     return {"kind": kind, "status": expected["status"], "word": word, "codes": codes, "says": expected["says"]}
