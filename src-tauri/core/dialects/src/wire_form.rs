@@ -23,7 +23,7 @@ pub fn amended(dialect: Dialect, frame: &Frame) -> Option<Bytes> {
     let is_usual = match dialect {
         Dialect::Chat => frame.raw.starts_with(b"data:") && !frame.data.is_empty() && ends_plainly(&frame.raw),
         Dialect::Messages | Dialect::Responses => is_named(frame) && is_event_and_data(frame),
-        Dialect::Gemini => is_one_data_line(frame) && frame.data != END_MARKER,
+        Dialect::Gemini => is_one_data_line(frame) && is_json(&frame.data),
     };
     if is_usual { None } else { unusual(dialect, frame) }
 }
@@ -45,12 +45,13 @@ pub fn completed(dialect: Dialect, frame: &Frame) -> Bytes {
 
 /// Whether this is all of a frame's data: JSON, or the end marker.
 pub fn is_whole(data: &[u8]) -> bool {
-    let data = data.trim_ascii();
-    data == END_MARKER || (is_json(data) && mended::mended(data).is_ok())
+    data.trim_ascii() == END_MARKER || (is_json(data) && mended::mended(data).is_ok())
 }
 
+/// The data is meant to be JSON.
 fn is_json(data: &[u8]) -> bool {
-    matches!(data.first(), Some(b'{' | b'['))
+    let data = data.trim_ascii_start();
+    matches!(data.first(), Some(b'{' | b'[')) && data != END_MARKER
 }
 
 /// The blank line that ends a frame of these bytes.
@@ -97,13 +98,12 @@ fn unusual(dialect: Dialect, frame: &Frame) -> Option<Bytes> {
         return without_data(dialect, text);
     }
     let is_bare = frame.data == text.trim_ascii();
-    if is_bare && !is_json(&frame.data) {
-        // No line of it is one of an event, which Google's libraries fail on and others pass over.
+    if !is_json(&frame.data) && (is_bare || dialect == Dialect::Gemini) {
+        // Google's libraries fail on it, and others pass over what is no line of an event.
         return (dialect == Dialect::Gemini).then(Bytes::new);
     }
     let reads = !is_bare && text.len() == frame.raw.len() && ends_plainly(text);
     match dialect {
-        Dialect::Gemini if frame.data.trim_ascii() == END_MARKER => Some(Bytes::new()),
         Dialect::Gemini => Some(framed(dialect, None, &frame.data)),
         Dialect::Messages | Dialect::Responses if !is_named(frame) => match kind(&frame.data) {
             Some(kind) => Some(framed(dialect, Some(&kind), &frame.data)),
@@ -241,6 +241,7 @@ mod tests {
             (Gemini, "id: 1\n\n", ""),
             (Gemini, "oops\n\n", ""),
             (Gemini, "data: [DONE]\n\n", ""),
+            (Gemini, "data: ping\n\n", ""),
             (Gemini, "\u{feff}data: {}\n\n", "data: {}\n\n"),
         ] {
             let bytes = amended(dialect, &only_frame(text, true));

@@ -64,6 +64,11 @@ impl StreamReader for Reader {
         let mut room = String::new();
         let event = match mended::read::<wire::Event<'_>>(&frame.data, &mut room) {
             Ok(event) => event,
+            // Its name says enough, whatever the rest looks like.
+            Err(_) if matches!(frame.event.as_deref(), Some("error" | "response.failed")) => {
+                self.course.fail(read_in_stream(&frame.data), out);
+                return self.course.note(&out[from..]);
+            }
             Err(why) => return self.course.drop_frame(why),
         };
         if let Some(number) = count(event.sequence_number) {
