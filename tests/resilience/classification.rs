@@ -34,7 +34,7 @@ async fn each_reply_cools_the_account_for_as_long_as_its_kind_lasts() {
         ("EC-14", Step::error(429, "usage limit reached"), HOUR, Some("quota_exhausted")),
         ("EC-19", Step::error(400, "rate limit: slow down"), 3_000, Some("rate_limited")),
         ("EC-19 频率", Step::error(400, "请求频率过高"), 3_000, Some("rate_limited")),
-        ("EC-22", Step::error(432, "gone for now"), HOUR, Some("quota_exhausted")),
+        ("EC-22", Step::error(432, "gone for a while"), HOUR, Some("quota_exhausted")),
         (
             "EC-24",
             Step::raw(502, HeaderMap::new(), "<html><title>Bad gateway</title></html>"),

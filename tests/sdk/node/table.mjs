@@ -99,15 +99,23 @@ function wordOf(client, status) {
   return book.errors[status][client.dialect] ?? book.errors[status].type;
 }
 
+/**
+ * The code that the client reads. In the client's own dialect an error has its maker's. Where that gave it none, it stays without
+ * one in the very bytes of a fault found with the request, and has the usual one of its status where it is told anew; Google's
+ * have none of their own.
+ */
+function codeOf(client, upstream, status, words) {
+  if (client.dialect !== upstream) return words.code;
+  const own = ["chat", "responses"].includes(client.dialect) ? words.own : null;
+  const stays = status === 400 || status === 422 || client.dialect === "gemini";
+  return stays ? own : (own ?? words.code);
+}
+
 /** The exception for an error instead of an answer. */
 function wantedWhole(client, upstream, { status, says, codes }) {
   const words = book.errors[status];
   const kinds = { openai: words.openai, anthropic: words.anthropic, genai: "ApiError", ai: "AI_APICallError" };
-  // An error of the client's own dialect that stays as it is has a code only where its maker gave it one. Told anew, it has the
-  // usual one of its status.
-  const own = ["chat", "responses"].includes(client.dialect) ? words.own : null;
-  const usual = client.dialect === upstream ? [own, words.code] : [words.code];
-  return { kind: kinds[client.family], status, word: wordOf(client, status), codes: codes ?? usual, says };
+  return { kind: kinds[client.family], status, word: wordOf(client, status), codes: codes ?? [codeOf(client, upstream, status, words)], says };
 }
 
 /** The exception for a stream that began well. */

@@ -133,13 +133,23 @@ def word_of(client: Client, status: int) -> str:
 def wanted_whole(client: Client, upstream: str, expected: dict) -> dict:
     """The exception for an error instead of an answer."""
     words = BOOK["errors"][str(expected["status"])]
-    # An error of the client's own dialect that stays as it is has a code only where its maker gave it one. Told anew, it has
-    # the usual one of its status.
-    own = words.get("own") if client.family == "openai" else None
-    codes = expected.get("codes") or ([own, words["code"]] if client.dialect == upstream else [words["code"]])
+    codes = expected.get("codes") or [code_of(client, upstream, expected["status"], words)]
     kind = words.get(client.family, "ClientError" if expected["status"] < 500 else "ServerError")
     word = word_of(client, expected["status"])
     return {"kind": kind, "status": expected["status"], "word": word, "codes": codes, "says": expected["says"]}
+
+
+def code_of(client: Client, upstream: str, status: int, words: dict) -> str | None:
+    """The code that the client reads.
+
+    In the client's own dialect an error has its maker's. Where that gave it none, it stays without one in the very bytes of a
+    fault found with the request, and has the usual one of its status where it is told anew; Google's have none of their own.
+    """
+    if client.dialect != upstream:
+        return words["code"]
+    own = words.get("own") if client.family == "openai" else None
+    stays = status in (400, 422) or client.dialect == "gemini"
+    return own if stays else own or words["code"]
 
 
 def wanted_midway(client: Client, expected: dict) -> dict:

@@ -118,7 +118,7 @@ impl Patience {
         self.heard = self.heard + away;
     }
 
-    /// Nobody does, for now.
+    /// Nobody does, until [`begin`](Self::begin).
     pub(crate) fn pause(&mut self) {
         self.unasked_since = self.timer.now();
     }

@@ -6,10 +6,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use domain::Timestamp;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, Sqlite, SqliteConnection, Transaction};
 
+use crate::columns::from_instant;
 use crate::{Error, folder};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../../migrations");
@@ -19,6 +21,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const READERS: u32 = 4;
 /// The write-ahead log is cut back to this many bytes after a checkpoint.
 const LOG_SIZE: &str = "16777216";
+/// Rows deleted in one transaction, so that a large clean-up lets other writes in between.
+const DELETION_STEP: i64 = 1_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
@@ -60,6 +64,20 @@ impl Database {
 
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Sqlite>, Error> {
         Ok(self.writer.begin().await?)
+    }
+
+    /// Repeats a deletion of what is older than an instant, its first parameter, by so many rows, its second, until nothing is
+    /// left; returns how many rows there were.
+    pub(crate) async fn delete_in_steps(&self, statement: &'static str, before: Timestamp) -> Result<u64, Error> {
+        let mut total = 0;
+        loop {
+            let step = sqlx::query(statement).bind(from_instant(before)).bind(DELETION_STEP);
+            let deleted = step.execute(&self.writer).await?.rows_affected();
+            total += deleted;
+            if deleted == 0 {
+                return Ok(total);
+            }
+        }
     }
 
     /// Closes every connection; the last one folds the write-ahead log into the database.

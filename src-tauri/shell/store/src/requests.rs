@@ -15,9 +15,6 @@ use crate::{Error, Store, StoreHealth};
 /// Most requests one page may hold.
 pub const MAX_PAGE: u32 = 500;
 
-/// Rows deleted in one transaction, so that a large clean-up lets other writes in between.
-pub(crate) const DELETION_STEP: i64 = 1_000;
-
 const TABLE: &str = "call_logs";
 
 macro_rules! select {
@@ -154,22 +151,9 @@ impl Store {
     /// Deletes the log of requests that arrived before `before`, with their bodies; returns how many. Usage is kept.
     pub async fn delete_requests_before(&self, before: Timestamp) -> Result<u64, Error> {
         self.settle().await;
-        let mut total = 0;
-        loop {
-            let deleted = sqlx::query(
-                "DELETE FROM call_logs WHERE rowid IN
-                   (SELECT rowid FROM call_logs WHERE timestamp < ? ORDER BY timestamp LIMIT ?)",
-            )
-            .bind(from_instant(before))
-            .bind(DELETION_STEP)
-            .execute(self.database().writer())
-            .await?
-            .rows_affected();
-            total += deleted;
-            if deleted == 0 {
-                break;
-            }
-        }
+        let statement = "DELETE FROM call_logs WHERE rowid IN
+            (SELECT rowid FROM call_logs WHERE timestamp < ? ORDER BY timestamp LIMIT ?)";
+        let total = self.database().delete_in_steps(statement, before).await?;
         self.forget_bodies_before(before).await?;
         Ok(total)
     }

@@ -11,7 +11,6 @@ use domain::{ClientKeyId, ConnectionId, Millis, ProviderId, Timestamp};
 use sqlx::{FromRow, SqliteConnection};
 
 use crate::columns::{Cell, from_instant, integer, natural, to_instant, to_length};
-use crate::requests::DELETION_STEP;
 use crate::{Error, Store};
 
 /// Counts above this are stored as this: no answer has more, and a hostile figure must not overflow a sum.
@@ -234,22 +233,9 @@ impl Store {
     /// Deletes usage from before `before`; returns how many rows that were.
     pub async fn delete_usage_before(&self, before: Timestamp) -> Result<u64, Error> {
         self.settle().await;
-        let mut total = 0;
-        loop {
-            let deleted = sqlx::query(
-                "DELETE FROM usage_history WHERE rowid IN
-                   (SELECT rowid FROM usage_history WHERE timestamp < ? ORDER BY timestamp LIMIT ?)",
-            )
-            .bind(from_instant(before))
-            .bind(DELETION_STEP)
-            .execute(self.database().writer())
-            .await?
-            .rows_affected();
-            total += deleted;
-            if deleted == 0 {
-                return Ok(total);
-            }
-        }
+        let statement = "DELETE FROM usage_history WHERE rowid IN
+            (SELECT rowid FROM usage_history WHERE timestamp < ? ORDER BY timestamp LIMIT ?)";
+        self.database().delete_in_steps(statement, before).await
     }
 }
 
