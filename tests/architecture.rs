@@ -133,10 +133,31 @@ fn sql_stands_in_the_store_alone() {
     }
 }
 
+/// The mechanisms that keep something away, and what others may name of them: how they are set and shown, never their state.
+const MECHANISMS: [&str; 10] = [
+    "circuit_breaker",
+    "concurrency_gate",
+    "connection_cooldown",
+    "connection_status",
+    "egress_bucket",
+    "model_lockout",
+    "provider_cooldown",
+    "request_queue",
+    "rest_period",
+    "waiting_room",
+];
+const SHOWN: [&str; 4] = ["Config", "State", "Transition", "learned"];
+
 #[test]
 fn whether_something_may_be_tried_is_asked_in_one_place() {
-    for (path, text) in sources_below(&["src-tauri/shell", "src-tauri/core/routing"]) {
-        assert!(!text.contains("concurrency_gate::"), "{} reads a mechanism past the Engine", path.display());
+    for (path, text) in sources_below(&["src-tauri/shell", "src-tauri/core/routing", "src-tauri/src"]) {
+        for mechanism in MECHANISMS {
+            for after in text.split(&format!("resilience::{mechanism}")).skip(1) {
+                let name = after.trim_start_matches(':').split(|letter: char| !letter.is_alphanumeric()).next();
+                let is_shown = after.starts_with("::") && name.is_some_and(|name| SHOWN.contains(&name));
+                assert!(is_shown, "{} reads {mechanism} past the Engine", path.display());
+            }
+        }
     }
 }
 
