@@ -2,7 +2,7 @@
 //!
 //! Traffic puts request records into a queue, and the latest use of each key and of each shared account and the latest
 //! state of each breaker, connection and lock into maps. The task writes all of it in one transaction ([`batch`]) a quarter
-//! of a second after the first of them (quotas, which change with every reply, three seconds after), at 256 of them, at once
+//! of a second after the first of them (quotas, which change with every reply, three seconds after), once they are many, at once
 //! when a connection's owner has to act, when asked to, and at the end. Without anything waiting it sleeps.
 //!
 //! A failed transaction keeps its batch and tries again, waiting longer each time, up to half a minute; meanwhile the
@@ -38,8 +38,10 @@ use batch::Batch;
 const DELAY: Millis = Millis::new(250);
 /// Longest that a quota waits: it changes with every reply, and only the last of a while is worth a row.
 const QUOTA_DELAY: Millis = Millis::seconds(3);
-/// Records of one transaction, and uses of keys; so many items waiting are written at once.
-const BATCH: usize = 256;
+/// Records of one transaction; so many waiting are written at once. A transaction costs as much as fifty of them.
+const BATCH: usize = 512;
+/// So many keys, states, locks and shares waiting are written at once; uses of keys of one transaction.
+const DIRTY: usize = 256;
 /// Records that may wait.
 const QUEUE: usize = 8_192;
 const FIRST_RETRY: Millis = Millis::new(250);
@@ -266,7 +268,7 @@ impl WriteBehind {
         }
         let first = pending.first_at.is_none();
         pending.first_at.get_or_insert(now);
-        if first || pending.urgent || pending.waiting() >= BATCH {
+        if first || pending.urgent || pending.is_full() {
             self.shared.wake.notify_one();
         }
     }
@@ -285,17 +287,30 @@ impl Shared {
 
 impl Pending {
     fn waiting(&self) -> usize {
-        self.records.len()
-            + self.touched.len()
-            + self.rows.len()
-            + self.egress.len()
-            + self.calls.len()
-            + self.pool_use.len()
+        self.records.len() + self.dirty()
+    }
+
+    /// What waits beside records: the latest of each.
+    fn dirty(&self) -> usize {
+        self.touched.len() + self.rows.len() + self.egress.len() + self.calls.len() + self.pool_use.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.records.len() >= BATCH || self.dirty() >= DIRTY
     }
 
     /// Nothing waits, and the task holds nothing either.
     fn is_idle(&self) -> bool {
         self.waiting() == 0 && self.quotas.is_empty() && self.first_at.is_none() && self.failure.is_none()
+    }
+
+    /// Whether something is not to wait any longer.
+    fn is_due_at(&self, now: Timestamp) -> bool {
+        match self.due() {
+            Due::Now => true,
+            Due::At(at) => at <= now,
+            Due::Never => false,
+        }
     }
 
     fn due(&self) -> Due {
@@ -305,7 +320,7 @@ impl Pending {
         if let Some(failure) = &self.failure {
             return Due::At(failure.retry_at);
         }
-        if self.first_at.is_some() && (self.urgent || self.waiting() >= BATCH) {
+        if self.first_at.is_some() && (self.urgent || self.is_full()) {
             return Due::Now;
         }
         let first = self.first_at.map(|first| first + DELAY);
@@ -367,8 +382,8 @@ impl Task {
         }
     }
 
-    /// Writes batch after batch until nothing waits, quotas that are not due yet only where all is asked for. Stops at the
-    /// first failure and keeps that batch.
+    /// Writes batch after batch: until nothing waits where all is asked for, otherwise until what waits is no whole batch
+    /// and has its time before it. Stops at the first failure and keeps that batch.
     async fn write_everything(&mut self, all: bool) -> Result<(), Error> {
         loop {
             if self.batch.is_empty() {
@@ -376,12 +391,17 @@ impl Task {
                 let mut pending = self.shared.pending.lock();
                 let due = pending.quotas_at.is_some_and(|first| all || now >= first + QUOTA_DELAY);
                 self.batch.fill(&mut pending, due);
+                // What is put down from here on waits its own time.
+                pending.first_at = pending.first_at.map(|_| now);
             }
             if self.batch.is_empty() {
                 return Ok(());
             }
             self.batch.write(&self.database).await?;
             self.batch = Batch::default();
+            if !all && !self.shared.pending.lock().is_due_at(self.shared.clock.now()) {
+                return Ok(());
+            }
         }
     }
 
@@ -394,8 +414,8 @@ impl Task {
                 if before.is_some() {
                     tracing::info!("the store can be written again");
                 }
-                // Something may have been put down after the last batch was taken.
-                pending.first_at = if pending.waiting() == 0 { None } else { Some(now) };
+                // Something may have been put down since the last batch was taken.
+                pending.first_at = pending.first_at.filter(|_| pending.waiting() > 0);
             }
             Err(reason) => {
                 if before.is_none() {

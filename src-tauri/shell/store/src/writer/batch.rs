@@ -8,7 +8,7 @@ use domain::request_log::RequestRecord;
 use domain::{ClientKeyId, Timestamp};
 use routing::quota_share::fair_share;
 
-use super::{BATCH, Pending};
+use super::{BATCH, DIRTY, Pending};
 use crate::database::Database;
 use crate::error::chain;
 use crate::translation_memory::Sealed;
@@ -49,7 +49,7 @@ impl Batch {
         self.egress.extend(std::mem::take(&mut pending.egress).into_values());
         self.calls.extend(std::mem::take(&mut pending.calls).into_values());
         self.pool_use.extend(std::mem::take(&mut pending.pool_use).into_values());
-        while self.touched.len() < BATCH
+        while self.touched.len() < DIRTY
             && let Some(touch) = pending.touched.pop_first()
         {
             self.touched.push(touch);

@@ -32,14 +32,34 @@ async fn what_waits_is_written_after_a_quarter_of_a_second() {
 async fn a_full_batch_is_written_at_once() {
     let world = World::new();
     let running = world.open().await;
-    for n in 0..255 {
+    for n in 0..511 {
         running.store.record_request(request(n));
     }
     assert_eq!(world.count(STORED).await, 0);
-    running.store.record_request(request(255));
+    running.store.record_request(request(511));
     until(|| running.store.health().waiting == 0).await;
     running.stop().await;
-    assert_eq!(world.count(STORED).await, 256);
+    assert_eq!(world.count(STORED).await, 512);
+}
+
+#[tokio::test]
+async fn what_is_beyond_a_full_batch_waits_its_own_time() {
+    let world = World::new();
+    let running = world.open().await;
+    for n in 0..515 {
+        running.store.record_request(request(n));
+    }
+    until(|| running.store.health().waiting == 3).await;
+    while world.count(STORED).await < 512 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((world.count(STORED).await, running.store.health().waiting), (512, 3));
+    world.clock.advance(Millis::new(249));
+    assert_eq!((world.count(STORED).await, running.store.health().waiting), (512, 3));
+    world.clock.advance(Millis::new(1));
+    until(|| running.store.health().waiting == 0).await;
+    running.stop().await;
+    assert_eq!(world.count(STORED).await, 515);
 }
 
 #[tokio::test]
