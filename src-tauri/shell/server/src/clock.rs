@@ -28,6 +28,8 @@ struct Reading {
     anchored_at: Timestamp,
     /// The latest instant shown, in milliseconds.
     shown: AtomicU64,
+    /// When the wall clock was last looked at, in milliseconds from the anchor.
+    elapsed: AtomicU64,
 }
 
 impl SystemClock {
@@ -35,7 +37,14 @@ impl SystemClock {
     pub fn start() -> Self {
         let anchored_at = wall_clock();
         let shown = AtomicU64::new(anchored_at.as_millis());
-        SystemClock { reading: Arc::new(Reading { anchor: Instant::now(), anchored_at, shown }) }
+        SystemClock {
+            reading: Arc::new(Reading {
+                anchor: Instant::now(),
+                anchored_at,
+                shown,
+                elapsed: AtomicU64::new(u64::MAX),
+            }),
+        }
     }
 }
 
@@ -43,8 +52,13 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let reading = &self.reading;
         let elapsed = u64::try_from(reading.anchor.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // Asked dozens of times in a millisecond: only the first looks at the wall clock and writes to what all threads read.
+        if reading.elapsed.load(Ordering::Acquire) == elapsed {
+            return Timestamp::from_millis(reading.shown.load(Ordering::Relaxed));
+        }
         let now = (reading.anchored_at + Millis::new(elapsed)).max(wall_clock());
         let shown = reading.shown.fetch_max(now.as_millis(), Ordering::Relaxed);
+        reading.elapsed.store(elapsed, Ordering::Release);
         now.max(Timestamp::from_millis(shown))
     }
 
