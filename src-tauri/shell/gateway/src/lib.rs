@@ -79,7 +79,7 @@ pub use events::{Changed, Topic};
 pub use gateway::{Error, Gateway, Parts};
 pub use live::Live;
 pub use quota_pools::{NOBODY, Pools};
-pub use routes::router;
+pub use routes::FrontDoor;
 pub use telemetry::{Sample, Telemetries};
 pub use throttle::Throttle;
 pub use underway::{Stage, Underway};

@@ -1,20 +1,22 @@
 //! One door for everything: edge check, one normalised path, one exact table of routes.
 
+use std::any::Any;
 use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use axum::{Extension, Router};
 use dialects::ollama::embed;
 use dialects::{Client, ListShape};
 use domain::wire::code;
 use domain::{Dialect, Operation, RequestId};
+use futures_util::FutureExt;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode, Uri};
 use tower::ServiceExt;
-use tower_http::catch_panic::CatchPanicLayer;
 use uuid::Uuid;
 
 use crate::edge::{self, Peer};
@@ -24,20 +26,29 @@ use crate::ingress::{self, Head};
 use crate::path::{self, Route};
 use crate::{models, ollama, pipeline, response_headers};
 
+/// Everything the listener serves.
 #[derive(Clone)]
-struct Doors {
+pub struct FrontDoor {
     gateway: Gateway,
     management: Router,
 }
 
-/// Everything the listener serves. `management` answers normalised `/api/…` paths, behind its own token.
-pub fn router(gateway: Gateway, management: Router) -> Router {
-    let doors = Doors { gateway, management };
-    Router::new().fallback(door).layer(Extension(doors)).layer(CatchPanicLayer::custom(panicked))
+impl FrontDoor {
+    /// `management` answers normalised `/api/…` paths, behind its own token.
+    pub fn new(gateway: Gateway, management: Router) -> FrontDoor {
+        FrontDoor { gateway, management }
+    }
+
+    /// Answers one request. What fails inside costs the request its answer, and nobody else anything.
+    pub async fn answer(self, request: Request) -> Response {
+        // Larger than what the listener should carry about.
+        let answering = Box::pin(enter(self, request));
+        AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|cause| panicked(&*cause))
+    }
 }
 
-async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response {
-    let gateway = &doors.gateway;
+async fn enter(door: FrontDoor, request: Request) -> Response {
+    let gateway = &door.gateway;
     let id = RequestId::from(Uuid::now_v7().to_string());
     let settings = gateway.settings();
     let allowed = edge::Allowed { hosts: &settings.gateway.allowed_hosts, origins: &settings.gateway.cors_origins };
@@ -55,7 +66,7 @@ async fn door(Extension(doors): Extension<Doors>, request: Request) -> Response 
     };
     let cross = cors_origin(request.headers());
     let mut response = match path::route(request.method(), &normalised) {
-        Route::Management(path) => return manage(doors.management, request, &path, &id).await,
+        Route::Management(path) => return manage(door.management, request, &path, &id).await,
         _ if request.method() == Method::OPTIONS && cross.is_some() => preflight(),
         Route::Agent { operation, model } => {
             let asked = Asked { client: operation.dialect().into(), operation, path_model: model, embed: None };
@@ -187,7 +198,7 @@ fn unknown(path: &str, dialect: Dialect, id: &RequestId) -> Response {
     GatewayError::new(Blame::Client, StatusCode::NOT_FOUND, code::UNKNOWN_ENDPOINT, message).render(dialect, id)
 }
 
-fn panicked(cause: Box<dyn std::any::Any + Send>) -> http::Response<Body> {
+fn panicked(cause: &(dyn Any + Send)) -> Response {
     let text = cause.downcast_ref::<&str>().copied().or_else(|| cause.downcast_ref::<String>().map(String::as_str));
     tracing::error!(cause = text.unwrap_or("unknown"), "a request ended in a panic");
     let id = RequestId::from(Uuid::now_v7().to_string());

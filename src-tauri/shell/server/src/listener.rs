@@ -8,11 +8,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use control::{ListenerMove, MoveRefused};
 use domain::{Clock, Millis};
+use gateway::FrontDoor;
 use gateway::edge::Peer;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -22,7 +22,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::ServiceExt;
 
 use crate::linger::Rest;
 use crate::place::{BindError, Bound, Place};
@@ -36,10 +35,10 @@ const HEADER_LIMIT: usize = 64 * 1024;
 /// After a failure to accept that a moment may cure, such as too many open files.
 const PAUSE: Millis = Millis::new(100);
 
-/// Serves one router on whatever sockets it is given.
+/// Serves what is behind one door on whatever sockets it is given.
 #[derive(Clone)]
 pub(crate) struct Server {
-    pub(crate) router: Router,
+    pub(crate) front_door: FrontDoor,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tracker: TaskTracker,
     /// Ends every connection at once.
@@ -111,11 +110,11 @@ impl Server {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "small writes may be delayed");
         }
-        let (router, clock) = (self.router.clone(), Arc::clone(&self.clock));
+        let (front_door, clock) = (self.front_door.clone(), Arc::clone(&self.clock));
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            let (router, clock) = (router.clone(), Arc::clone(&clock));
-            async move { Ok::<_, Infallible>(answer_to(router, request, clock.as_ref()).await) }
+            let (front_door, clock) = (front_door.clone(), Arc::clone(&clock));
+            async move { Ok::<_, Infallible>(answer_to(front_door, request, clock.as_ref()).await) }
         });
         let connection = http1::Builder::new()
             .timer(ClockTimer::new(Arc::clone(&self.clock)))
@@ -144,12 +143,12 @@ impl Server {
     }
 }
 
-/// The router's answer, once the client is done with sending: see [`crate::linger`].
-async fn answer_to(router: Router, request: hyper::Request<Incoming>, clock: &dyn Clock) -> Response {
+/// The answer, once the client is done with sending: see [`crate::linger`].
+async fn answer_to(front_door: FrontDoor, request: hyper::Request<Incoming>, clock: &dyn Clock) -> Response {
     // Such a client sends its body only when it is asked for it.
     let asks_first = request.headers().contains_key(hyper::header::EXPECT);
     let rest = Rest::default();
-    let response = infallible(router.oneshot(request.map(|body| Body::new(rest.lend(body)))).await);
+    let response = front_door.answer(request.map(|body| Body::new(rest.lend(body)))).await;
     if !asks_first {
         rest.forget(clock).await;
     }
@@ -242,12 +241,5 @@ async fn or_closed<T>(closed: &CancellationToken, work: impl Future<Output = T>)
         biased;
         () = closed.cancelled() => None,
         done = work => Some(done),
-    }
-}
-
-fn infallible<T>(result: Result<T, Infallible>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(never) => match never {},
     }
 }

@@ -9,7 +9,7 @@ use catalog::Catalog;
 use control::app::url_of;
 use control::{Control, TokenKeeper};
 use domain::{Clock, Millis, Timestamp, wire};
-use gateway::{Gateway, Parts};
+use gateway::{FrontDoor, Gateway, Parts};
 use settings::{Layered, Settings};
 use store::{SecretStoreChoice, Store};
 use tokio::sync::{Semaphore, mpsc};
@@ -127,7 +127,7 @@ fn open_door(
     let control = Control::new(gateway.clone(), token, mover);
     tasks.tracker.spawn(control::quota_watch::keep(control.clone()));
     let server = Server {
-        router: gateway::router(gateway.clone(), control::rest::router(control.clone())),
+        front_door: FrontDoor::new(gateway.clone(), control::rest::router(control.clone())),
         clock: Arc::clone(gateway.clock()),
         tracker: tasks.tracker.clone(),
         cut: tasks.cut.clone(),
