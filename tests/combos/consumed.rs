@@ -95,6 +95,11 @@ async fn whom_a_panel_no_longer_waits_for_is_called_off_and_its_prompt_counts() 
     assert_eq!(attempts(&row), expected, "{row}");
     assert_eq!((&row["tokensInput"], &row["tokensOutput"]), (&json!(3 * STATED.0 + PROMPT), &json!(3 * STATED.1)));
     assert_eq!(row["estimated"], true, "{row}");
+    let each = row["trace"]["attempts"].as_array().expect("attempts");
+    let used: Vec<_> = each.iter().map(|attempt| (&attempt["tokensInput"], &attempt["tokensOutput"])).collect();
+    let (stated, called_off) = ((json!(STATED.0), json!(STATED.1)), (json!(PROMPT), json!(0)));
+    let expected = [&stated, &stated, &called_off, &stated].map(|(input, output)| (input, output));
+    assert_eq!(used, expected, "{row}");
     assert_eq!(
         by_provider(&team.world).await,
         [of("deepseek", 0, STATED.0, STATED.1), of("groq", 0, PROMPT, 0), of("openai", 1, 2 * STATED.0, 2 * STATED.1)]

@@ -1832,9 +1832,13 @@ export type RequestAttempt = {
 	kind: string,
 	/**  What was done next: `answer`, `next_connection`, `stop`. */
 	decision: string,
-	waitMs: number,
 	/**  One line, redacted. */
 	message: string | null,
+	/**  What it consumed, where several calls of the request did (a panel, a chain); else the request's row says so. */
+	tokensInput: number | null,
+	tokensOutput: number | null,
+	/**  US dollars, where the price of its model is known. */
+	cost: number | null,
 };
 
 export type RequestDetail = {

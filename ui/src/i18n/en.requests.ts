@@ -214,6 +214,7 @@ export const requests = {
     cost: "Cost",
     noPrice: "no price known",
     noUsage: "Nothing was counted.",
+    consumed: (input: string, output: string) => `${input} tokens in, ${output} out`,
 
     warnings: "Changed on the way",
     changes: {

@@ -216,6 +216,7 @@ export const requests: Messages["requests"] = {
     cost: "Costo",
     noPrice: "prezzo non noto",
     noUsage: "Non è stato contato nulla.",
+    consumed: (input, output) => `${input} token in entrata, ${output} in uscita`,
 
     warnings: "Modificato lungo la strada",
     changes: {

@@ -195,8 +195,10 @@ export function attempt(n: number, part: Partial<RequestAttempt> = {}): RequestA
     status: 200,
     kind: "success",
     decision: "answer",
-    waitMs: 0,
     message: null,
+    tokensInput: null,
+    tokensOutput: null,
+    cost: null,
     ...part,
   };
 }

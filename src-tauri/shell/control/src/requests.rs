@@ -149,7 +149,9 @@ fn attempt(attempt: AttemptRecord) -> RequestAttempt {
         status: attempt.status,
         kind: attempt.kind,
         decision: attempt.decision,
-        wait_ms: 0,
         message: attempt.message,
+        tokens_input: attempt.usage.and_then(|usage| usage.input()),
+        tokens_output: attempt.usage.and_then(|usage| usage.output),
+        cost: attempt.cost,
     }
 }

@@ -121,6 +121,7 @@ function Attempt({ attempt, stream, isLast, isOnly, waited, offset, span }: Atte
           </li>
         ))}
       </ul>
+      <Consumption attempt={attempt} />
       {attempt.kind !== "success" && (
         <p className="mt-1.5 select-text break-words">{kindWords(attempt.kind, words)}.</p>
       )}
@@ -131,6 +132,19 @@ function Attempt({ attempt, stream, isLast, isOnly, waited, offset, span }: Atte
         </div>
       )}
     </li>
+  );
+}
+
+/** What this call alone used, where the request made several that did. */
+function Consumption({ attempt: { tokensInput, tokensOutput, cost } }: { attempt: RequestAttempt }) {
+  const words = useMessages().requests.story;
+  const format = useFormat();
+  if (tokensInput === null && tokensOutput === null) return null;
+  return (
+    <p className="mt-1 text-ink-soft text-xs">
+      {words.consumed(format.number(tokensInput ?? 0), format.number(tokensOutput ?? 0))}
+      {cost !== null && ` · ${format.dollars(cost)}`}
+    </p>
   );
 }
 

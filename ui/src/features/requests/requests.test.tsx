@@ -289,6 +289,18 @@ describe("the story of a request", () => {
     expect(panel).toHaveTextContent(/1,200 tokens · 900 read from cache.*80 tokens · 30 reasoning.*0\.0042/);
   });
 
+  it("says of each call of a panel what it used, and nothing of one whose use is the request's", async () => {
+    const calls = [attempt(1, { tokensInput: 1_200, tokensOutput: 80, cost: 0.0042 }), attempt(2)];
+    const panel = detail(answered, { attempts: calls });
+    open(`/requests/${answered.id}`, fakeHost(world({ requests: [answered], details: [panel] })));
+    await screen.findByRole("heading", { name: "Attempts" });
+    const [first, second] = screen
+      .getAllByRole("listitem")
+      .filter((item) => /Account [12]/.test(item.textContent ?? ""));
+    expect(first).toHaveTextContent(/1,200 tokens in, 80 out · \$0\.0042/);
+    expect(second).not.toHaveTextContent(/tokens/);
+  });
+
   it("is copied as curl, with a placeholder for the key", async () => {
     const { user } = open("/requests/r1", fakeHost(world({ requests: [answered], details: [detail(answered)] })));
     const write = vi.spyOn(navigator.clipboard, "writeText");

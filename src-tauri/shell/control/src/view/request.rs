@@ -119,10 +119,15 @@ pub struct RequestAttempt {
     pub kind: String,
     /// What was done next: `answer`, `next_connection`, `stop`.
     pub decision: String,
-    #[specta(type = u32)]
-    pub wait_ms: u64,
     /// One line, redacted.
     pub message: Option<String>,
+    /// What it consumed, where several calls of the request did (a panel, a chain); else the request's row says so.
+    #[specta(type = Option<u32>)]
+    pub tokens_input: Option<u64>,
+    #[specta(type = Option<u32>)]
+    pub tokens_output: Option<u64>,
+    /// US dollars, where the price of its model is known.
+    pub cost: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type, ToSchema)]
