@@ -83,6 +83,26 @@ export async function requests(checks, stage) {
     }),
   );
 
+  await checks.check("a request to a panel tells what each of its calls used", (folder) =>
+    stage.play(folder, settled, async (world) => {
+      const { page, gateway } = world;
+      await gateway.answerAtOnce();
+      const ask = await agentOf(world);
+      await gateway.call("POST", "/combos", {
+        name: "council",
+        strategy: "fusion",
+        models: [{ model: "openai/m1" }, { model: "openai/m-reason" }, { model: "openai/m-tool" }],
+      });
+      assert.equal(await askAsOpenAiTool({ ...ask, model: "council" }), "Hello from the fake upstream");
+      await page.goto("/requests");
+      await page.getByRole("grid", { name: "Requests" }).getByRole("row").filter({ hasText: "council" }).click();
+      const attempts = page.getByRole("complementary").locator("section").filter({ hasText: "Attempts" });
+      const calls = attempts.getByRole("listitem").filter({ hasText: /\d+ tokens in, \d+ out/ });
+      await calls.filter({ hasText: "openai/m-reason" }).getByText("12 tokens in, 20 out").waitFor();
+      assert.equal(await calls.count(), 4, "three members and the judge");
+    }),
+  );
+
   await checks.check("whoever wants no motion gets none, and all that is new all the same", (folder) =>
     stage.play(folder, settled, async ({ gateway, upstream }) => {
       await gateway.connect("openai", "Work", { apiKey: PROVIDER_KEY, baseUrl: upstream.baseUrl("openai") });
