@@ -42,9 +42,13 @@ impl FrontDoor {
     /// Answers one request. What fails inside costs the request its answer, and nobody else anything.
     pub async fn answer(self, request: Request) -> Response {
         // Larger than what the listener should carry about.
-        let answering = Box::pin(enter(self, request));
-        AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|cause| panicked(&*cause))
+        guarded(Box::pin(enter(self, request))).await
     }
+}
+
+/// A panic becomes an answer: the connection it came by serves the next request.
+async fn guarded(answering: impl Future<Output = Response>) -> Response {
+    AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|cause| panicked(&*cause))
 }
 
 async fn enter(door: FrontDoor, request: Request) -> Response {
@@ -209,4 +213,19 @@ fn panicked(cause: &(dyn Any + Send)) -> Response {
         "OmniRoute failed to handle this request: its log says why",
     )
     .render(Dialect::Chat, &id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_answered_and_keeps_its_cause_to_itself() {
+        let response = guarded(async { std::panic::resume_unwind(Box::new("the cause")) }).await;
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.expect("a body");
+        let answer: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+        assert_eq!(answer["error"]["code"], code::INTERNAL);
+        assert!(!answer.to_string().contains("the cause"), "{answer}");
+    }
 }
