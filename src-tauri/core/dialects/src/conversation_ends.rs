@@ -1,6 +1,9 @@
 //! A request without the middle of a long conversation, for whoever weighs a request and does not send it: what it began
 //! with, what it ends with, and what stands beside the conversation say what kind of request it is.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use bytes::Bytes;
 use domain::Dialect;
 use memchr::memmem;
@@ -13,25 +16,43 @@ const LONG: usize = 64 * 1_024;
 /// So many entries stay at either end.
 const KEPT: usize = 8;
 /// Media, and instructions that count from the start wherever they stand. Within texts a quote has a stroke before it.
-const NEVER_LEFT_OUT: [&str; 14] = [
-    "\"image\"",
-    "\"image_url\"",
-    "\"input_image\"",
-    "\"document\"",
-    "\"file\"",
-    "\"input_file\"",
-    "\"audio\"",
-    "\"input_audio\"",
-    "\"inlineData\"",
-    "\"inline_data\"",
-    "\"fileData\"",
-    "\"file_data\"",
-    "\"developer\"",
-    "\"system\"",
-];
+static NEVER_LEFT_OUT: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(&[
+        "\"image\"",
+        "\"image_url\"",
+        "\"input_image\"",
+        "\"document\"",
+        "\"file\"",
+        "\"input_file\"",
+        "\"audio\"",
+        "\"input_audio\"",
+        "\"inlineData\"",
+        "\"inline_data\"",
+        "\"fileData\"",
+        "\"file_data\"",
+        "\"developer\"",
+        "\"system\"",
+    ])
+});
 /// What tools brought.
-const RESULTS: [&str; 5] =
-    ["tool_call_id\"", "tool_use_id\"", "_output\"", "functionResponse\"", "function_response\""];
+static RESULTS: LazyLock<Words> = LazyLock::new(|| {
+    Words::new(&["tool_call_id\"", "tool_use_id\"", "_output\"", "functionResponse\"", "function_response\""])
+});
+
+/// Words that are looked for in one pass, because what is searched is long.
+struct Words(Option<AhoCorasick>);
+
+impl Words {
+    fn new(words: &[&str]) -> Words {
+        // Refused are only words beyond count.
+        Words(AhoCorasick::new(words).ok())
+    }
+
+    /// Whether one of them stands there.
+    fn are_in(&self, bytes: &[u8]) -> bool {
+        self.0.as_ref().is_none_or(|words| words.is_match(bytes))
+    }
+}
 
 /// A request that says less and is of the same kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +78,8 @@ pub fn ends(dialect: Dialect, body: &Bytes) -> Option<Ends> {
     let left_out = entries.get(middle.clone()).filter(|left_out| !left_out.is_empty())?;
     let (first, last) = (left_out.first()?, left_out.last()?);
     let bytes = &body[first.start..last.end];
-    let holds = |bytes: &[u8], words: &[&str]| words.iter().any(|word| memmem::find(bytes, word.as_bytes()).is_some());
     let begins = &body[entries.first()?.start..first.start];
-    if !holds(begins, &["\"user\""]) || holds(bytes, &NEVER_LEFT_OUT) {
+    if memmem::find(begins, b"\"user\"").is_none() || NEVER_LEFT_OUT.are_in(bytes) {
         return None;
     }
     let judged: Vec<Removable> = entries
@@ -67,7 +87,7 @@ pub fn ends(dialect: Dialect, body: &Bytes) -> Option<Ends> {
         .enumerate()
         .map(|(place, range)| Removable { range: range.clone(), is_removed: middle.contains(&place) })
         .collect();
-    Some(Ends { body: splice(body, &mut removals(&judged)), without_results: holds(bytes, &RESULTS) })
+    Some(Ends { body: splice(body, &mut removals(&judged)), without_results: RESULTS.are_in(bytes) })
 }
 
 #[cfg(test)]

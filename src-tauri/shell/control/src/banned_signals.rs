@@ -1,6 +1,8 @@
 //! What a ban phrase would have hit, before it is saved: a word that is too broad bans healthy accounts for good
 //! (resilience specification, 7.2 and G19).
 
+use std::sync::Arc;
+
 use store::RequestFilter;
 
 use crate::view::{BannedSignal, BannedSignalMatch, BannedSignalPreview};
@@ -19,7 +21,7 @@ pub async fn banned_signals_preview(
         return Err(ControlError::invalid("phrase", format!("must have 1 to {LONGEST_PHRASE} characters")));
     }
     let hits = |text: &str| text.to_lowercase().contains(&phrase);
-    let connections = control.connections();
+    let connections = Arc::clone(&control.connections());
     let mut matches = Vec::new();
     for entry in connections.iter() {
         let Some(error) = control.engine().connection(&entry.connection.id).last_error else { continue };

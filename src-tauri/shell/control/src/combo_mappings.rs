@@ -1,5 +1,7 @@
 //! Patterns of model names that lead to a combo (gateway specification, 1.4 rule 3).
 
+use std::sync::Arc;
+
 use domain::wire::fault;
 use routing::combo::Mapping;
 use uuid::Uuid;
@@ -42,7 +44,7 @@ pub async fn combo_mapping_update(
     change: ComboMappingChange,
 ) -> Result<ComboMappingReply, ControlError> {
     let _alone = control.one_combo_change().await;
-    let combos = control.combos();
+    let combos = Arc::clone(&control.combos());
     let found = combos.mappings().iter().find(|mapping| mapping.id == id).cloned();
     let mut mapping = found.ok_or_else(|| ControlError::not_found("mapping", &id))?;
     if change.updated_at.is_some_and(|seen| seen != Instant::from(mapping.updated_at)) {

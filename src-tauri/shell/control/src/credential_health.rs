@@ -60,7 +60,7 @@ async fn sweep(control: &Control) {
         return control.credential_checks().lock().clear();
     }
     let interval = Millis::minutes(u64::from(minutes));
-    let connections = control.connections();
+    let connections = Arc::clone(&control.connections());
     control.credential_checks().lock().retain(|id, _| connections.get(id).is_some());
     let snapshot = control.engine().snapshot();
     let due: Vec<Arc<Entry>> =

@@ -1,6 +1,7 @@
 //! Accounts that several client keys share (gateway specification, 3.6 and 6.1).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use domain::{ClientKeyId, ConnectionId, ProviderId};
 use gateway::{Entry, NOBODY};
@@ -28,7 +29,7 @@ pub async fn quota_pools_list(control: &Control) -> Result<QuotaPools, ControlEr
         provider: provider.to_owned(),
         dimensions: dimensions.iter().map(QuotaDimension::from).collect(),
     });
-    let pools = control.quota_pools();
+    let pools = Arc::clone(&control.quota_pools());
     Ok(QuotaPools { pools: pools.iter().map(|stored| view_of(stored)).collect(), presets: presets.collect() })
 }
 
@@ -118,7 +119,7 @@ async fn save(control: &Control, stored: StoredPool) -> Result<QuotaPoolReply, C
     if !problems.is_empty() {
         return Err(ControlError::invalid_fields(problems));
     }
-    let pools = control.quota_pools();
+    let pools = Arc::clone(&control.quota_pools());
     if let Some(other) = pools.of_slug(&stored.pool.slug).filter(|other| other.pool.id != stored.pool.id) {
         let Pool { name, slug, .. } = &other.pool;
         let message = format!("the quota pool {name} already has the slug {slug}: choose another one");

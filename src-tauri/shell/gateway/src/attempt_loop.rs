@@ -46,8 +46,8 @@ pub(crate) async fn run(
     resolved: &Resolved,
     recorder: Recorder,
 ) -> Response {
-    let catalog = gateway.catalog();
-    let Some(provider) = catalog.get(&resolved.provider) else {
+    let provider = gateway.catalog().get(&resolved.provider).map(Arc::clone);
+    let Some(provider) = &provider else {
         return conclude(gateway, request, resolved, None, recorder);
     };
     let mut round = Round { recorder, last: None, goes_on: true, limit: None };

@@ -37,6 +37,12 @@ pub struct Allowed<'a> {
     pub origins: &'a [String],
 }
 
+impl<'a> Allowed<'a> {
+    pub(crate) fn by(settings: &'a settings::gateway::Config) -> Self {
+        Allowed { hosts: &settings.allowed_hosts, origins: &settings.cors_origins }
+    }
+}
+
 /// Refuses a foreign host or origin.
 pub fn check(uri: &Uri, headers: &HeaderMap, allowed: Allowed<'_>) -> Result<(), GatewayError> {
     check_host(uri, headers, allowed.hosts)?;

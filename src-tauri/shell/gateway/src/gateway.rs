@@ -39,7 +39,7 @@ use crate::live::{Counters, Live};
 use crate::memo::Memo;
 use crate::pins;
 use crate::routing_handle::RoutingHandle;
-use crate::table::Table;
+use crate::table::{Current, Table};
 use crate::telemetry::Telemetries;
 use crate::throttle::Throttle;
 use crate::underway::Rows;
@@ -263,8 +263,8 @@ impl Gateway {
         self.0.address.store(Some(Arc::new(address)));
     }
 
-    pub fn settings(&self) -> Arc<Settings> {
-        self.0.settings.load_full()
+    pub fn settings(&self) -> Current<Settings> {
+        self.0.settings.load()
     }
 
     /// Reads the layers of the settings: tree, sources, fields.
@@ -300,34 +300,34 @@ impl Gateway {
     }
 
     /// Built-in providers and custom nodes.
-    pub fn catalog(&self) -> Arc<Catalog> {
+    pub fn catalog(&self) -> Current<Catalog> {
         self.0.catalog.get()
     }
 
-    pub fn connections(&self) -> Arc<Connections> {
+    pub fn connections(&self) -> Current<Connections> {
         self.0.connections.get()
     }
 
-    pub fn aliases(&self) -> Arc<Vec<ModelAlias>> {
+    pub fn aliases(&self) -> Current<Vec<ModelAlias>> {
         self.0.aliases.get()
     }
 
     /// Combos and mappings as they are now.
-    pub fn combos(&self) -> Arc<Combos> {
+    pub fn combos(&self) -> Current<Combos> {
         self.0.combos.get()
     }
 
     /// What names of models are resolved against.
-    pub fn names(&self) -> Arc<NameTable> {
-        self.0.names.load_full()
+    pub fn names(&self) -> Current<NameTable> {
+        self.0.names.load()
     }
 
-    pub(crate) fn operator_rules(&self) -> Arc<OperatorRules> {
-        self.0.operator_rules.load_full()
+    pub(crate) fn operator_rules(&self) -> Current<OperatorRules> {
+        self.0.operator_rules.load()
     }
 
-    pub(crate) fn all_discovered(&self) -> Arc<Discovered> {
-        self.0.discovered.load_full()
+    pub(crate) fn all_discovered(&self) -> Current<Discovered> {
+        self.0.discovered.load()
     }
 
     /// Models that a provider listed when last asked.

@@ -54,7 +54,7 @@ impl Judge {
             provider: Arc::clone(provider),
             model: candidate.model.clone(),
             nature: candidate.nature.clone(),
-            operator: gateway.operator_rules(),
+            operator: Arc::clone(&gateway.operator_rules()),
             clock: Arc::clone(gateway.clock()),
             head: HeaderMap::new(),
         }

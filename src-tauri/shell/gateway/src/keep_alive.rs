@@ -36,8 +36,7 @@ pub(crate) type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// The answer itself if it comes in time, else a stream that stays alive until it does.
 pub(crate) async fn accompany(gateway: &Gateway, request: &Arc<ClientRequest>, mut answer: Answer) -> Response {
-    let settings = gateway.settings();
-    let after = keep_alive_after(&settings.gateway.keep_alive_after, request.dialect());
+    let after = keep_alive_after(&gateway.settings().gateway.keep_alive_after, request.dialect());
     if after.is_zero() || is_array(request) {
         return answer.await;
     }
@@ -45,7 +44,7 @@ pub(crate) async fn accompany(gateway: &Gateway, request: &Arc<ClientRequest>, m
         biased;
         response = &mut answer => response,
         () = gateway.clock().sleep_until(request.arrived + after) => {
-            let interval = settings.gateway.keep_alive_interval.max(SHORTEST_INTERVAL);
+            let interval = gateway.settings().gateway.keep_alive_interval.max(SHORTEST_INTERVAL);
             begin(gateway, request, answer, interval)
         }
     }

@@ -6,6 +6,8 @@
 //! considered. It goes through plan, admission and sending like any attempt, counts as one, and its failure leaves the
 //! answer, and the request's row, what they would have been.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use domain::Mechanism;
 use domain::health::TestStatus;
@@ -59,7 +61,7 @@ pub(crate) async fn ask(
     last: Option<&Last>,
     recorder: &mut Recorder,
 ) -> Option<Rescue> {
-    let settings = gateway.settings();
+    let settings = Arc::clone(&gateway.settings());
     let config = &settings.routing.emergency_fallback;
     if !config.enabled || !may_be_asked(request, resolved, config, recorder) {
         return None;

@@ -80,6 +80,7 @@ pub use gateway::{Error, Gateway, Parts};
 pub use live::Live;
 pub use quota_pools::{NOBODY, Pools};
 pub use routes::FrontDoor;
+pub use table::Current;
 pub use telemetry::{Sample, Telemetries};
 pub use throttle::Throttle;
 pub use underway::{Stage, Underway};

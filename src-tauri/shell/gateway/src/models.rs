@@ -1,6 +1,7 @@
 //! `GET /v1/models` in the shape the caller reads (gateway specification, 1.5).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -8,10 +9,11 @@ use catalog::Provider;
 use dialects::models::{ListShape, ModelEntry, ModelPrice, Page, write_list, write_one};
 use domain::client_key::ClientKey;
 use domain::wire::code;
-use domain::{Dialect, Millis, RequestId, hex};
+use domain::{Dialect, Millis, RequestId, Timestamp, hex};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use http::{HeaderValue, StatusCode};
 use sha2::{Digest, Sha256};
+use tokio::task::JoinHandle;
 
 use crate::error::{Blame, GatewayError};
 use crate::gateway::Gateway;
@@ -198,8 +200,17 @@ fn from_catalog(provider: &Provider, model: &catalog::Model) -> ModelEntry {
 /// Asks connected providers whose list is old; in the background where something is known already.
 async fn refresh(gateway: &Gateway) {
     let now = gateway.now();
-    let connections = gateway.connections();
-    let catalog = gateway.catalog();
+    let all = futures_util::future::join_all(ask_anew(gateway, now));
+    tokio::select! {
+        biased;
+        _ = all => {}
+        () = gateway.clock().sleep_until(now + PATIENCE) => {}
+    }
+}
+
+/// Begins to ask them: those who never were asked before are handed back, to be waited for.
+fn ask_anew(gateway: &Gateway, now: Timestamp) -> Vec<JoinHandle<()>> {
+    let (connections, catalog) = (gateway.connections(), gateway.catalog());
     let mut first_time = Vec::new();
     for provider in catalog.iter() {
         let asked_at = gateway.discovered_at(&provider.id);
@@ -210,7 +221,7 @@ async fn refresh(gateway: &Gateway) {
             continue;
         };
         let task = {
-            let (gateway, entry) = (gateway.clone(), std::sync::Arc::clone(entry));
+            let (gateway, entry) = (gateway.clone(), Arc::clone(entry));
             async move { discover(&gateway, &entry).await }
         };
         let handle = gateway.tracker().spawn(task);
@@ -218,12 +229,7 @@ async fn refresh(gateway: &Gateway) {
             first_time.push(handle);
         }
     }
-    let all = futures_util::future::join_all(first_time);
-    tokio::select! {
-        biased;
-        _ = all => {}
-        () = gateway.clock().sleep_until(now + PATIENCE) => {}
-    }
+    first_time
 }
 
 /// Asks one account's provider for its models and remembers the answer, an empty one on failure included.

@@ -29,6 +29,7 @@ use crate::error::{Blame, GatewayError};
 use crate::events::Topic;
 use crate::exhaustion::iso;
 use crate::gateway::{Error, Gateway};
+use crate::table::Current;
 
 /// Warning of a reply that stood back for keys within their share.
 pub(crate) const LOWERED: &str = "QUOTA_SHARE_EXCEEDED";
@@ -117,7 +118,7 @@ impl Gateway {
     }
 
     /// Pools as they are now.
-    pub fn quota_pools(&self) -> Arc<Pools> {
+    pub fn quota_pools(&self) -> Current<Pools> {
         self.routing().pools().get()
     }
 

@@ -54,9 +54,7 @@ async fn guarded(answering: impl Future<Output = Response>) -> Response {
 async fn enter(door: FrontDoor, request: Request) -> Response {
     let gateway = &door.gateway;
     let id = RequestId::from(Uuid::now_v7().to_string());
-    let settings = gateway.settings();
-    let allowed = edge::Allowed { hosts: &settings.gateway.allowed_hosts, origins: &settings.gateway.cors_origins };
-    if let Err(error) = edge::check(request.uri(), request.headers(), allowed) {
+    if let Err(error) = edge::check(request.uri(), request.headers(), edge::Allowed::by(&gateway.settings().gateway)) {
         return error.render(Dialect::Chat, &id);
     }
     if edge::head_bytes(request.uri(), request.headers()) > edge::HEAD_LIMIT {

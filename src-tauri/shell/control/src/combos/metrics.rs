@@ -1,6 +1,7 @@
 //! What combos did of late, by the request log.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::request_log::{RequestOutcome, RequestRecord};
 use domain::{Millis, Timestamp};
@@ -19,7 +20,8 @@ const MOST: usize = 5_000;
 pub async fn combos_metrics(control: &Control, query: ComboMetricsQuery) -> Result<ComboMetrics, ControlError> {
     let since = query.since.map_or_else(|| control.now() - USUALLY, Instant::timestamp);
     let mut combos = Vec::new();
-    for combo in control.combos().iter() {
+    let known = Arc::clone(&control.combos());
+    for combo in known.iter() {
         let wanted = store::RequestFilter { combo: Some(combo.name.clone()), since: Some(since), ..Default::default() };
         combos.push(of(combo, &requests::newest(control, &wanted, MOST).await?));
     }

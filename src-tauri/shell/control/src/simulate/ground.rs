@@ -57,15 +57,15 @@ impl Ground {
         let combos = control.combos();
         let mut ground = Ground {
             live: Arc::new(live),
-            connections: control.connections(),
-            table: control.names(),
-            settings: control.settings(),
+            connections: Arc::clone(&control.connections()),
+            table: Arc::clone(&control.names()),
+            settings: Arc::clone(&control.settings()),
             mappings: Arc::new(combos.mappings().to_vec()),
-            pools: control.quota_pools(),
+            pools: Arc::clone(&control.quota_pools()),
             combos: BTreeMap::new(),
             names: ComboNames::default(),
             rules: Arc::default(),
-            catalog,
+            catalog: Arc::clone(&catalog),
         };
         ground.take_up(combos.iter().cloned());
         ground

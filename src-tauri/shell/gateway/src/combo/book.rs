@@ -20,17 +20,18 @@ use crate::combos::{Combos, config_of};
 use crate::gateway::Gateway;
 use crate::ingress::ClientRequest;
 use crate::plan::{Asker, availability};
+use crate::table::Current;
 use crate::translate::truncates_tools;
 
 /// One request's view of everything that names lead to.
 pub(super) struct GatewayBook<'a> {
     gateway: &'a Gateway,
     asker: Asker<'a>,
-    catalog: Arc<Catalog>,
-    connections: Arc<Connections>,
-    combos: Arc<Combos>,
-    names: Arc<NameTable>,
-    discovered: Arc<Discovered>,
+    catalog: Current<Catalog>,
+    connections: Current<Connections>,
+    combos: Current<Combos>,
+    names: Current<NameTable>,
+    discovered: Current<Discovered>,
 }
 
 impl<'a> GatewayBook<'a> {

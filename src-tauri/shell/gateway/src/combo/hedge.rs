@@ -15,7 +15,7 @@ use routing::decision::Stop;
 use routing::order::Place;
 
 use super::account::{Account, Here, Lane, Then, ask_account};
-use super::walk::{Answered, Ended, Scene, Walk};
+use super::walk::{Answer, Ended, Scene, Walk};
 use crate::failed::Failed;
 use crate::ingress::ClientRequest;
 use crate::record::{CutOff, Recorder};
@@ -49,7 +49,7 @@ enum Way {
 
 /// What news lead to.
 enum Turn<'p> {
-    Answered(Box<Answered>),
+    Answered(Box<Answer>),
     /// Somebody may have more to do.
     GoesOn(Option<(Lane<'p>, Way)>),
     Over,
@@ -88,10 +88,10 @@ pub(super) async fn walk(
         tokio::select! {
             biased;
             Some(news) = running.next() => match hedge.hear(news, running.is_empty()) {
-                Turn::Answered(mut answered) => {
+                Turn::Answered(answer) => {
                     drop(running);
-                    answered.recorder.take_up(&CutOff::LOST);
-                    return Ended::Answered(answered);
+                    hedge.walk.end.recorder.take_up(&CutOff::LOST);
+                    return hedge.walk.answered(*answer);
                 }
                 Turn::GoesOn(lane) => running.extend(lane.map(|(lane, way)| go(scene, request, lane, way))),
                 Turn::Over => {
@@ -183,7 +183,7 @@ impl<'p> Hedge<'_, 'p> {
             Ok(served) => {
                 self.walk.end.recorder.go_on_with(recorder);
                 self.walk.end.recorder.goes_to(&account.step.candidate.connection);
-                return Turn::Answered(Box::new(self.walk.answered(served, account)));
+                return Turn::Answered(Box::new(Answer { served, account }));
             }
             Err(failed) => *failed,
         };

@@ -45,6 +45,12 @@ pub(super) struct Answered {
     pub(super) recorder: Recorder,
 }
 
+/// What an account answered.
+pub(super) struct Answer {
+    pub(super) served: Served,
+    pub(super) account: Account,
+}
+
 /// Nobody answered.
 pub(super) struct End {
     pub(super) recorder: Recorder,
@@ -109,7 +115,7 @@ pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Pl
     for (at, place) in order.iter().enumerate() {
         match walk.target(Here { place, at }).await {
             Went::On => {}
-            Went::Answered(answered) => return Ended::Answered(answered),
+            Went::Answered(answer) => return walk.answered(*answer),
             Went::Over if walk.end.has_asked_everybody() => break,
             Went::Over => return Ended::Nobody(Box::new(walk.end)),
         }
@@ -129,7 +135,7 @@ pub(super) struct Walk<'w, 'p> {
 enum Went {
     /// To the next target.
     On,
-    Answered(Box<Answered>),
+    Answered(Box<Answer>),
     Over,
 }
 
@@ -233,7 +239,7 @@ impl<'w, 'p> Walk<'w, 'p> {
                 }
             };
             let failed = match sent {
-                Ok(served) => return Went::Answered(Box::new(self.answered(served, account))),
+                Ok(served) => return Went::Answered(Box::new(Answer { served, account })),
                 Err(failed) => *failed,
             };
             match self.decide(&mut lane, account, failed) {
@@ -275,7 +281,7 @@ impl<'w, 'p> Walk<'w, 'p> {
                     self.end.recorder.waited(queued);
                     let account = Account { step, attempt, more: false };
                     match self.ask(lane, Some(account)).await {
-                        Went::Answered(answered) => return Ended::Answered(answered),
+                        Went::Answered(answer) => return self.answered(*answer),
                         Went::On => {}
                         Went::Over if self.end.has_asked_everybody() => {}
                         Went::Over => break,
@@ -302,11 +308,9 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     /// The walk ends with this answer.
-    pub(super) fn answered(&mut self, served: Served, account: Account) -> Answered {
-        let spent = self.end.recorder.part();
-        let recorder = std::mem::replace(&mut self.end.recorder, spent);
-        let Account { step, attempt, .. } = account;
-        Answered { served, step, attempt, recorder }
+    pub(super) fn answered(self, answer: Answer) -> Ended {
+        let Account { step, attempt, .. } = answer.account;
+        Ended::Answered(Box::new(Answered { served: answer.served, step, attempt, recorder: self.end.recorder }))
     }
 
     /// Settles a failed attempt, notes it, asks the table, and tells the target what follows.

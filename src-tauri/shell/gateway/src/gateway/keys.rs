@@ -9,9 +9,10 @@ use super::{Error, Gateway};
 use crate::address_book::Keys;
 use crate::events::Topic;
 use crate::key_spending::KeySpending;
+use crate::table::Current;
 
 impl Gateway {
-    pub fn keys(&self) -> Arc<Keys> {
+    pub fn keys(&self) -> Current<Keys> {
         self.0.keys.get()
     }
 
@@ -37,7 +38,8 @@ impl Gateway {
     pub(super) async fn load_keys(&self) -> Result<(), Error> {
         let read = async || -> Result<Keys, Error> {
             let keys = self.store().list_keys().await?;
-            self.spending().follow(&keys, &self.catalog(), self.store()).await?;
+            let catalog = Arc::clone(&self.catalog());
+            self.spending().follow(&keys, &catalog, self.store()).await?;
             Ok(Keys::new(keys))
         };
         self.0.keys.read(read()).await

@@ -20,7 +20,7 @@ impl Gateway {
 
     /// Connections changed in the store.
     pub async fn reload_connections(&self) -> Result<(), Error> {
-        let before = self.connections();
+        let before = Arc::clone(&self.connections());
         self.load_connections().await?;
         self.tell_limits(&before);
         self.engine().frees();

@@ -16,7 +16,7 @@ use crate::usage_estimate;
 
 impl Recorder {
     /// For a call that is part of the same story: [`Recorder::absorb`] takes it up, and where it is dropped before,
-    /// [`Recorder::take_up`]. Also stands in where the story was handed on; by itself it writes nothing.
+    /// [`Recorder::take_up`]. By itself it writes nothing.
     pub(crate) fn part(&self) -> Self {
         let mut record = Arc::clone(&self.record);
         if record.usage != Usage::default() {
