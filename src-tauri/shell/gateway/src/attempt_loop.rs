@@ -44,7 +44,7 @@ pub(crate) async fn run(
     gateway: &Gateway,
     request: &ClientRequest,
     resolved: &Resolved,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Response {
     let provider = gateway.catalog().get(&resolved.provider).map(Arc::clone);
     let Some(provider) = &provider else {
@@ -82,7 +82,7 @@ pub(crate) async fn run(
 
 /// What a walk over the plan carries on.
 struct Round {
-    recorder: Recorder,
+    recorder: Box<Recorder>,
     last: Option<Last>,
     /// Nothing so far spoke against trying elsewhere.
     goes_on: bool,
@@ -257,7 +257,7 @@ pub(crate) fn turned_away(
     gateway: &Gateway,
     request: &ClientRequest,
     limit: &LocalLimit,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Response {
     refuse_with(gateway, request, None, &exhaustion::turned_away(limit), recorder)
 }
@@ -307,7 +307,7 @@ pub(crate) fn answer(
     step: &Step,
     served: Served,
     attempt: Attempt,
-    mut recorder: Recorder,
+    mut recorder: Box<Recorder>,
 ) -> Response {
     let mut response = match served {
         Served::Whole(response) => {
@@ -322,7 +322,7 @@ pub(crate) fn answer(
 
 fn streamed(
     committed: Committed,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
     request: &ClientRequest,
     step: &Step,
     gateway: &Gateway,
@@ -383,7 +383,7 @@ pub(crate) struct Shown {
 
 fn whole(
     mut response: Response,
-    mut recorder: Recorder,
+    mut recorder: Box<Recorder>,
     request: &ClientRequest,
     step: &Step,
     gateway: &Gateway,
@@ -402,7 +402,7 @@ fn conclude(
     request: &ClientRequest,
     resolved: &Resolved,
     last: Option<Last>,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Response {
     let catalog = gateway.catalog();
     let known = catalog.get(&resolved.provider);
@@ -442,7 +442,7 @@ pub(crate) fn refuse_with(
     request: &ClientRequest,
     shown: Option<Shown>,
     error: &GatewayError,
-    mut recorder: Recorder,
+    mut recorder: Box<Recorder>,
 ) -> Response {
     let status = request.client.status_for(error.status.as_u16());
     recorder.finish(&End {

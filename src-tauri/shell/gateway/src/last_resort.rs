@@ -44,7 +44,7 @@ pub(crate) struct Rescue {
 
 impl Rescue {
     /// Commits to the answer, and says where it comes from.
-    pub(crate) fn respond(self, gateway: &Gateway, request: &ClientRequest, recorder: Recorder) -> Response {
+    pub(crate) fn respond(self, gateway: &Gateway, request: &ClientRequest, recorder: Box<Recorder>) -> Response {
         let candidate = &self.step.candidate;
         let told = format!("from={}; to={}/{}", self.from, candidate.provider, candidate.model);
         let mut response = answer(gateway, request, &self.step, self.served, self.attempt, recorder);

@@ -65,7 +65,8 @@ pub(crate) struct End<'a> {
 }
 
 impl Recorder {
-    pub(crate) fn new(gateway: &Gateway, request: &ClientRequest) -> Self {
+    /// In a box: it goes through many futures, and each would be larger by all of it.
+    pub(crate) fn new(gateway: &Gateway, request: &ClientRequest) -> Box<Self> {
         let record = Arc::new(RequestRecord {
             id: request.id.clone(),
             at: request.arrived,
@@ -110,7 +111,7 @@ impl Recorder {
             stage: Stage::Choosing,
             since: record.at,
         });
-        Recorder {
+        Box::new(Recorder {
             gateway: gateway.clone(),
             record,
             journey: Journey::default(),
@@ -125,7 +126,7 @@ impl Recorder {
             claimed: false,
             share: None,
             row: Arc::new(row),
-        }
+        })
     }
 
     /// The request asks a combo.

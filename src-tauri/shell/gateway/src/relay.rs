@@ -26,7 +26,7 @@ use crate::record::{End, Recorder};
 pub(crate) struct Relay {
     stream: UpstreamStream,
     held: VecDeque<Bytes>,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
     attempt: Option<Attempt>,
     client: Client,
     /// Frames are elements of one JSON array: an error is its last.
@@ -65,7 +65,7 @@ impl Relay {
     pub(crate) fn new(
         mut stream: UpstreamStream,
         held: Vec<Bytes>,
-        recorder: Recorder,
+        recorder: Box<Recorder>,
         attempt: Attempt,
         destination: Destination,
     ) -> Self {

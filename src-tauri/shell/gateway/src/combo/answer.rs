@@ -33,7 +33,7 @@ pub(super) fn refused(
     asked: &Asked,
     pool_size: usize,
     refusal: &Refusal,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Response {
     let left_out: Vec<_> = refusal.pool.left_out().collect();
     let terminal = Terminal {
@@ -138,7 +138,7 @@ pub(super) fn used_up(left_out: &[(&Target, &LeftOut)]) -> Option<Timestamp> {
 }
 
 /// The request itself was refused: the last refusal is the answer, in the upstream's own bytes where they can be shown.
-fn surfaced(gateway: &Gateway, request: &ClientRequest, last: Last, recorder: Recorder) -> Response {
+fn surfaced(gateway: &Gateway, request: &ClientRequest, last: Last, recorder: Box<Recorder>) -> Response {
     let error = refused_by_upstream(last_asked(&recorder), last.status, &last.message);
     attempt_loop::refuse_with(gateway, request, last.shown(), &error, recorder)
 }
@@ -154,7 +154,7 @@ fn finish(
     answer: &ComboAnswer,
     message: String,
     blame: Blame,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Response {
     let status = StatusCode::from_u16(answer.answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let error = GatewayError {

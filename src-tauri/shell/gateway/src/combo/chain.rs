@@ -20,7 +20,7 @@ pub(super) async fn ask<'p>(
     around: &Around<'p>,
     pool: &'p Pool,
     links: &[Vec<usize>],
-    mut recorder: Recorder,
+    mut recorder: Box<Recorder>,
 ) -> Ended {
     let mut written: Option<String> = None;
     for (n, link) in links.iter().enumerate() {
@@ -55,6 +55,6 @@ fn hand_on(asked: &mut Request, prompt: Option<&str>, written: Option<&str>) {
 }
 
 /// A step wrote nothing that the next one could work on.
-fn given_up(recorder: Recorder) -> Ended {
+fn given_up(recorder: Box<Recorder>) -> Ended {
     Ended::Nobody(Box::new(End { stop: Some(Stop::Surface), ..End::new(recorder) }))
 }

@@ -35,7 +35,7 @@ enum News<'p> {
 struct Back<'p> {
     lane: Lane<'p>,
     account: Account,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
     sent: Result<Served, Box<Failed>>,
 }
 
@@ -44,7 +44,7 @@ enum Way {
     /// Nothing until then.
     Rest(Timestamp),
     /// The call to an account, told to a story of its own.
-    Ask(Box<(Account, Recorder)>),
+    Ask(Box<(Account, Box<Recorder>)>),
 }
 
 /// What news lead to.
@@ -70,7 +70,7 @@ pub(super) async fn walk(
     request: &ClientRequest,
     delay: Millis,
     order: &[Place<'_>],
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Ended {
     let gateway = scene.gateway;
     let walk = Walk::new(scene, request, order, recorder);

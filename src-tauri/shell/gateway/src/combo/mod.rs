@@ -144,7 +144,12 @@ struct Effort {
 }
 
 /// Plans and asks until somebody answers or waiting no longer helps.
-pub(crate) async fn run(gateway: &Gateway, request: &ClientRequest, asked: &Asked, mut recorder: Recorder) -> Response {
+pub(crate) async fn run(
+    gateway: &Gateway,
+    request: &ClientRequest,
+    asked: &Asked,
+    mut recorder: Box<Recorder>,
+) -> Response {
     // A request that cannot be read is asked as it is: whoever gets it says what is wrong.
     let told = asked.combo.system_message.as_deref().filter(|text| !text.is_empty());
     if told.is_some() {

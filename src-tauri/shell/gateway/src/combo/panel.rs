@@ -36,7 +36,7 @@ struct Said {
     answer: Option<Spoken>,
     /// It could not be asked as often as it should have been: the request had made its attempts.
     is_spent: bool,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 }
 
 /// What a member answered, for a judge to read or to stand as it is.
@@ -73,7 +73,7 @@ pub(super) async fn ask<'p>(
     request: &ClientRequest,
     panel: &Panel<'_, 'p>,
     quorum: Quorum,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Ended {
     let Ok(question) = sub_request::whole(request, |_| {}) else { return Ended::Nobody(Box::new(End::new(recorder))) };
     let mut end = End::new(recorder);
@@ -167,7 +167,7 @@ async fn member_of<'p>(
     question: &ClientRequest,
     legs: Vec<Leg<'p>>,
     member: usize,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Said {
     match perform::ask(scene, question, legs, None, recorder).await {
         Ended::Answered(answered) => {
@@ -190,7 +190,7 @@ async fn by_the_chosen<'p>(
     request: &ClientRequest,
     panel: &Panel<'_, 'p>,
     heard: Heard,
-    mut recorder: Recorder,
+    mut recorder: Box<Recorder>,
 ) -> Ended {
     let nobody = |recorder| Ended::Nobody(Box::new(End::new(recorder)));
     let Some(made) = for_the_judge(scene, request, &heard) else { return nobody(recorder) };
@@ -225,7 +225,7 @@ async fn by_members<'p>(
     request: &ClientRequest,
     panel: &Panel<'_, 'p>,
     heard: Heard,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Ended {
     let mut end = End::new(recorder);
     let has_time = scene.gateway.now() < scene.deadline;

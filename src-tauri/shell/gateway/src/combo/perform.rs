@@ -19,7 +19,7 @@ pub(super) async fn perform<'p>(
     request: &ClientRequest,
     around: &Around<'p>,
     plan: &'p Plan,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Ended {
     if !matches!(plan, Plan::Ranked { .. }) {
         // It is about to be written anew.
@@ -45,7 +45,7 @@ pub(super) async fn ask<'p>(
     request: &ClientRequest,
     legs: Vec<Leg<'p>>,
     company: Option<Millis>,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Ended {
     let mut end = End::new(recorder);
     let mut legs = legs.into_iter();
@@ -85,7 +85,7 @@ fn within<'f, 'p: 'f>(
     request: &'f ClientRequest,
     around: Around<'p>,
     plan: &'p Plan,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
 ) -> Pin<Box<dyn Future<Output = Ended> + Send + 'f>> {
     Box::pin(async move { perform(scene, request, &around, plan, recorder).await })
 }

@@ -42,7 +42,7 @@ pub(super) struct Answered {
     pub(super) served: Served,
     pub(super) step: Step,
     pub(super) attempt: Attempt,
-    pub(super) recorder: Recorder,
+    pub(super) recorder: Box<Recorder>,
 }
 
 /// What an account answered.
@@ -53,7 +53,7 @@ pub(super) struct Answer {
 
 /// Nobody answered.
 pub(super) struct End {
-    pub(super) recorder: Recorder,
+    pub(super) recorder: Box<Recorder>,
     pub(super) last: Option<Last>,
     pub(super) stop: Option<Stop>,
     /// A limit of our own, where that was the last thing in the way.
@@ -62,7 +62,7 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn new(recorder: Recorder) -> Self {
+    pub(super) fn new(recorder: Box<Recorder>) -> Self {
         End { recorder, last: None, stop: None, local: None, timed_out: false }
     }
 
@@ -110,7 +110,12 @@ pub(super) struct Scene<'s> {
     pub(super) deadline: Timestamp,
 }
 
-pub(super) async fn walk(scene: &Scene<'_>, request: &ClientRequest, order: &[Place<'_>], recorder: Recorder) -> Ended {
+pub(super) async fn walk(
+    scene: &Scene<'_>,
+    request: &ClientRequest,
+    order: &[Place<'_>],
+    recorder: Box<Recorder>,
+) -> Ended {
     let mut walk = Walk::new(scene, request, order, recorder);
     for (at, place) in order.iter().enumerate() {
         match walk.target(Here { place, at }).await {
@@ -144,7 +149,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         scene: &Scene<'w>,
         request: &'w ClientRequest,
         order: &'p [Place<'p>],
-        recorder: Recorder,
+        recorder: Box<Recorder>,
     ) -> Walk<'w, 'p> {
         Walk { scene: *scene, request, end: End::new(recorder), full: VecDeque::new(), order }
     }

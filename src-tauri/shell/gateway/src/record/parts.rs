@@ -17,12 +17,12 @@ use crate::usage_estimate;
 impl Recorder {
     /// For a call that is part of the same story: [`Recorder::absorb`] takes it up, and where it is dropped before,
     /// [`Recorder::take_up`]. By itself it writes nothing.
-    pub(crate) fn part(&self) -> Self {
+    pub(crate) fn part(&self) -> Box<Self> {
         let mut record = Arc::clone(&self.record);
         if record.usage != Usage::default() {
             Arc::make_mut(&mut record).usage = Usage::default();
         }
-        Recorder {
+        Box::new(Recorder {
             gateway: self.gateway.clone(),
             record,
             journey: Journey::default(),
@@ -37,7 +37,7 @@ impl Recorder {
             claimed: false,
             share: None,
             row: Arc::clone(&self.row),
-        }
+        })
     }
 
     /// Keeps one of the request's attempts for later, if one is left.
@@ -73,7 +73,7 @@ impl Recorder {
     }
 
     /// Another call of the same story has ended: what it went through and consumed.
-    pub(crate) fn absorb(&mut self, mut part: Recorder) {
+    pub(crate) fn absorb(&mut self, mut part: Box<Recorder>) {
         part.close_call();
         self.join(std::mem::take(&mut part.journey));
     }
@@ -120,7 +120,7 @@ impl Recorder {
     }
 
     /// The story goes on with an attempt that was begun apart from it ([`Recorder::part`]) and is still open.
-    pub(crate) fn go_on_with(&mut self, mut part: Recorder) {
+    pub(crate) fn go_on_with(&mut self, mut part: Box<Recorder>) {
         self.open = part.open.take();
         (self.call, self.output_bytes) = (part.call, part.output_bytes);
         self.join(std::mem::take(&mut part.journey));
