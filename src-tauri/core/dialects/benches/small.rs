@@ -4,6 +4,7 @@
 //!
 //! Each time stands beside the least that any reader must do, parsing the same bytes into a tree, and once past them.
 #![expect(
+    clippy::disallowed_types,
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -18,8 +19,13 @@ use dialects::canonical::{Answer, IdMap, Target};
 use dialects::translate::{Reply, read_answer, read_request, write_answer, write_request};
 use dialects::{Client, inspect};
 use domain::{Dialect, Operation};
+use mimalloc::MiMalloc;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+
+/// As the program has it: much of what reading costs is memory taken.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const SIZE: usize = 1_000;
 /// So many runs are timed as one, because one is shorter than what a clock tells well.
