@@ -11,6 +11,8 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::surrogates;
+
 /// A text. Numbers and booleans are taken as written, a list or object of parts as the text of its parts, joined;
 /// anything else is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +26,10 @@ pub(crate) enum Content<'a> {
     /// A lone part where a list belongs, put together again from its members.
     Part(Box<RawValue>),
 }
+
+/// Whether a [`Text`] says anything. A long one need not be copied to find that out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Said(pub(crate) bool);
 
 /// A count; `None` when the value is no whole number that fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -193,6 +199,18 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        // Half a letter is passed over, but cannot be read.
+        if json.starts_with('"') && !surrogates::has_half(json.as_bytes()) {
+            return Ok(Said(json != "\"\""));
+        }
+        let text: Text<'_> = serde_json::from_str(json).map_err(D::Error::custom)?;
+        Ok(Said(!text.as_str().is_empty()))
+    }
+}
+
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Amount(amount) = Amount::deserialize(deserializer)?;
@@ -277,6 +295,29 @@ mod tests {
         }
         let borrowed = serde_json::from_str::<Text<'_>>(r#""plain""#).unwrap();
         assert!(matches!(borrowed.0, Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn whether_a_text_says_anything_is_told_as_its_reader_would() {
+        for json in [
+            r#""plain""#,
+            r#""\n""#,
+            r#""\u0041 \ud83d\udc4b""#,
+            r#""""#,
+            "0",
+            "false",
+            "null",
+            r#"[{"type":"text","text":"a"}]"#,
+            r#"[{"type":"image"},""]"#,
+            r#"{"text":"d"}"#,
+            "{}",
+            r#""cut \ud83d""#,
+            r#"["cut \udc4b"]"#,
+            "1e400",
+        ] {
+            let read = serde_json::from_str::<Text<'_>>(json).ok().map(|text| Said(!text.as_str().is_empty()));
+            assert_eq!(serde_json::from_str::<Said>(json).ok(), read, "{json}");
+        }
     }
 
     #[test]

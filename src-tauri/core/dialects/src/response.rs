@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use domain::{Operation, Usage};
+use serde::Deserialize;
 
 use crate::error::UpstreamError;
 use crate::event::FinishReason;
@@ -49,6 +50,14 @@ fn inspect_strictly(operation: Operation, body: &[u8]) -> serde_json::Result<Ins
         Operation::GenerateContent | Operation::StreamGenerateContent => gemini::response::inspect(body),
         Operation::GeminiCountTokens => gemini::response::inspect_count(body),
         Operation::EmbedContent | Operation::BatchEmbedContents => gemini::response::inspect_embeddings(body),
+    }
+}
+
+/// Reads a body. Where all of it is UTF-8, as it should be, its texts are not looked at for that one by one.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> serde_json::Result<T> {
+    match std::str::from_utf8(body) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(body),
     }
 }
 

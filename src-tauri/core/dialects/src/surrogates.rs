@@ -37,6 +37,11 @@ pub(crate) fn mended(json: &[u8]) -> Cow<'_, [u8]> {
     joined(json, None).map_or(Cow::Borrowed(json), |joined| Cow::Owned(joined.json.into()))
 }
 
+/// Whether a half stands alone in the JSON.
+pub(crate) fn has_half(json: &[u8]) -> bool {
+    joined(json, None).is_some()
+}
+
 /// A reader for frames whose letters may be cut in half.
 pub(crate) fn joining(inner: Box<dyn StreamReader + Send>) -> Box<dyn StreamReader + Send> {
     Box::new(Reader { inner, cut: None })

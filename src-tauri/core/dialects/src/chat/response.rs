@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::{UpstreamError, no_answer, read_in_stream};
-use crate::lenient::{Text, some_string, str_of};
+use crate::lenient::{Said, Text, some_string, str_of};
 use crate::mended;
-use crate::response::Inspection;
+use crate::response::{Inspection, parse};
 
 use super::wire::{Chunk, Message, TokenCounts, finish_reason};
 
 pub(crate) fn inspect(body: &[u8]) -> serde_json::Result<Inspection> {
-    let answer: Chunk<'_> = serde_json::from_slice(body)?;
+    let answer: Chunk<'_, Said> = parse(body)?;
     let mut found = Inspection {
         usage: answer.usage().unwrap_or_default(),
         model: some_string(&answer.model),
@@ -61,7 +61,7 @@ pub(crate) fn inspect_embeddings(body: &[u8]) -> serde_json::Result<Inspection> 
         data: Option<Vec<IgnoredAny>>,
         usage: Option<TokenCounts>,
     }
-    let answer: Embeddings<'_> = serde_json::from_slice(body)?;
+    let answer: Embeddings<'_> = parse(body)?;
     Ok(Inspection {
         usage: answer.usage.map(TokenCounts::usage).unwrap_or_default(),
         has_output: answer.data.as_ref().is_some_and(|data| !data.is_empty()),
@@ -71,13 +71,15 @@ pub(crate) fn inspect_embeddings(body: &[u8]) -> serde_json::Result<Inspection> 
     })
 }
 
-fn says_something(message: &Message<'_>) -> bool {
-    let texts = [&message.content, &message.refusal];
-    texts.into_iter().any(|text| !str_of(text).is_empty()) || message.audio.or(message.images).is_some()
+fn says_something(message: &Message<'_, Said>) -> bool {
+    says([message.content, message.refusal]) || message.audio.or(message.images).is_some()
 }
 
-fn thinks(message: &Message<'_>) -> bool {
-    let texts = [&message.reasoning_content, &message.reasoning];
+fn thinks(message: &Message<'_, Said>) -> bool {
     let details = message.reasoning_details.as_ref().is_some_and(|details| !details.is_empty());
-    details || texts.into_iter().any(|text| !str_of(text).is_empty())
+    details || says([message.reasoning_content, message.reasoning])
+}
+
+fn says(texts: [Option<Said>; 2]) -> bool {
+    texts.contains(&Some(Said(true)))
 }

@@ -1,4 +1,5 @@
 //! The parts of Chat answers that are read. Whole answers and stream chunks share one shape: `message` and `delta`.
+//! `T` is what is read of what the model says: its text, or only whether there is any.
 
 use domain::Usage;
 use serde::Deserialize;
@@ -8,7 +9,8 @@ use crate::event::FinishReason;
 use crate::lenient::{Amount, Text, Whole, count, some_string};
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Chunk<'a> {
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+pub(super) struct Chunk<'a, T = Text<'a>> {
     #[serde(borrow)]
     pub(super) id: Option<Text<'a>>,
     #[serde(borrow)]
@@ -16,7 +18,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow)]
     pub(super) object: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    pub(super) choices: Option<Vec<Choice<'a, T>>>,
     pub(super) usage: Option<TokenCounts>,
     /// Groq repeats usage here.
     pub(super) x_groq: Option<Groq>,
@@ -26,12 +28,13 @@ pub(super) struct Chunk<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Choice<'a> {
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+pub(super) struct Choice<'a, T = Text<'a>> {
     pub(super) index: Option<Whole>,
     #[serde(borrow)]
-    pub(super) delta: Option<Message<'a>>,
+    pub(super) delta: Option<Message<'a, T>>,
     #[serde(borrow)]
-    pub(super) message: Option<Message<'a>>,
+    pub(super) message: Option<Message<'a, T>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Text<'a>>,
     /// OpenRouter reports a failing provider here.
@@ -40,17 +43,14 @@ pub(super) struct Choice<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
-    #[serde(borrow)]
-    pub(super) content: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(super) reasoning_content: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(super) reasoning: Option<Text<'a>>,
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+pub(super) struct Message<'a, T = Text<'a>> {
+    pub(super) content: Option<T>,
+    pub(super) reasoning_content: Option<T>,
+    pub(super) reasoning: Option<T>,
     #[serde(borrow)]
     pub(super) reasoning_details: Option<Vec<ReasoningDetail<'a>>>,
-    #[serde(borrow)]
-    pub(super) refusal: Option<Text<'a>>,
+    pub(super) refusal: Option<T>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<ToolCall<'a>>>,
     #[serde(borrow)]
@@ -165,7 +165,7 @@ struct CompletionDetails {
     reasoning_tokens: Option<Whole>,
 }
 
-impl Chunk<'_> {
+impl<T> Chunk<'_, T> {
     /// Whether this is an error object and no answer.
     pub(super) fn is_error(&self) -> bool {
         let states_error =

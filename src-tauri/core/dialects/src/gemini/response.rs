@@ -7,16 +7,13 @@ use serde::de::IgnoredAny;
 use crate::error::{UpstreamError, no_answer};
 use crate::event::FinishReason;
 use crate::lenient::{Whole, count, str_of};
-use crate::response::Inspection;
+use crate::response::{Inspection, parse};
 
 use super::wire::{Answer, Part, finish_reason};
 
 pub(crate) fn inspect(body: &[u8]) -> serde_json::Result<Inspection> {
-    let chunks: Vec<Answer<'_>> = if body.trim_ascii_start().starts_with(b"[") {
-        serde_json::from_slice(body)?
-    } else {
-        vec![serde_json::from_slice(body)?]
-    };
+    let chunks: Vec<Answer<'_>> =
+        if body.trim_ascii_start().starts_with(b"[") { parse(body)? } else { vec![parse(body)?] };
     let mut found = Inspection::default();
     let mut has_calls = false;
     let mut is_answer = false;
@@ -67,7 +64,7 @@ pub(crate) fn inspect_count(body: &[u8]) -> serde_json::Result<Inspection> {
         #[serde(rename = "totalTokens")]
         total_tokens: Option<Whole>,
     }
-    let answer: Count = serde_json::from_slice(body)?;
+    let answer: Count = parse(body)?;
     Ok(result(count(answer.total_tokens).is_some(), body))
 }
 
@@ -77,7 +74,7 @@ pub(crate) fn inspect_embeddings(body: &[u8]) -> serde_json::Result<Inspection> 
         embedding: Option<IgnoredAny>,
         embeddings: Option<Vec<IgnoredAny>>,
     }
-    let answer: Embeddings = serde_json::from_slice(body)?;
+    let answer: Embeddings = parse(body)?;
     Ok(result(answer.embedding.is_some() || answer.embeddings.is_some_and(|list| !list.is_empty()), body))
 }
 

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use crate::error::no_answer;
 use crate::event::PartKind;
 use crate::lenient::{Whole, count, some_string, str_of};
-use crate::response::Inspection;
+use crate::response::{Inspection, parse};
 
 use super::wire::{Block, Message, TokenCounts, stop_reason};
 
 pub(crate) fn inspect(body: &[u8]) -> serde_json::Result<Inspection> {
-    let answer: Message<'_> = serde_json::from_slice(body)?;
+    let answer: Message<'_> = parse(body)?;
     let mut found = Inspection {
         usage: answer.usage.map(TokenCounts::usage).unwrap_or_default(),
         model: some_string(&answer.model),
@@ -40,7 +40,7 @@ pub(crate) fn inspect_count(body: &[u8]) -> serde_json::Result<Inspection> {
     struct Count {
         input_tokens: Option<Whole>,
     }
-    let answer: Count = serde_json::from_slice(body)?;
+    let answer: Count = parse(body)?;
     let has_output = count(answer.input_tokens).is_some();
     Ok(Inspection { has_output, error: (!has_output).then(|| no_answer(body)), ..Inspection::default() })
 }

@@ -2,12 +2,12 @@
 
 use crate::error::{UpstreamError, no_answer, read_in_stream};
 use crate::lenient::{some_string, str_of};
-use crate::response::Inspection;
+use crate::response::{Inspection, parse};
 
 use super::wire::{Item, ItemKind, Response};
 
 pub(crate) fn inspect(body: &[u8]) -> serde_json::Result<Inspection> {
-    let answer: Response<'_> = serde_json::from_slice(body)?;
+    let answer: Response<'_> = parse(body)?;
     let mut found = Inspection {
         usage: answer.usage().unwrap_or_default(),
         model: some_string(&answer.model),

@@ -14,9 +14,10 @@ use crate::lenient::{Content, Text, some_string, str_of};
 use crate::translate::Refusal;
 
 /// Reads the list of messages into `request`.
-pub(super) fn read(messages: Vec<Message<'_>>, request: &mut Request) -> Result<(), Refusal> {
+pub(super) fn read(mut messages: Vec<Message<'_>>, request: &mut Request) -> Result<(), Refusal> {
+    request.turns.reserve(messages.len());
     let mut reader = Reader { request, legacy_calls: 0 };
-    messages.into_iter().enumerate().try_for_each(|(place, message)| reader.message(place, message))
+    messages.iter_mut().enumerate().try_for_each(|(place, message)| reader.message(place, message))
 }
 
 struct Reader<'r> {
@@ -26,7 +27,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn message(&mut self, place: usize, mut message: Message<'_>) -> Result<(), Refusal> {
+    fn message(&mut self, place: usize, message: &mut Message<'_>) -> Result<(), Refusal> {
         let field = || format!("messages[{place}]");
         let said = message.content.take();
         let role = str_of(&message.role);
@@ -45,7 +46,7 @@ impl Reader<'_> {
                 }
             }
             "assistant" | "model" => {
-                let parts = self.assistant(place, &message, said, &field)?;
+                let parts = self.assistant(place, message, said, &field)?;
                 self.request.turns.push(Turn { role: Role::Assistant, parts });
             }
             "tool" | "function" => {
@@ -96,8 +97,8 @@ impl Reader<'_> {
         said: Option<Content<'_>>,
         field: &dyn Fn() -> String,
     ) -> Result<Vec<Part>, Refusal> {
-        let mut parts = reasoning(message);
-        parts.extend(content(said, field, message.cache_control)?);
+        let mut parts = content(said, field, message.cache_control)?;
+        parts.splice(..0, reasoning(message));
         if let Some(text) = some_string(&message.refusal) {
             parts.push(Part::Refusal { text });
         }
